@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiler and platform facts: the baseline namespace, target regions, inlining. Nothing here belongs to a
+// kernel.
+#pragma once
+
+#define EDGEQ_VERSION_MAJOR 0
+#define EDGEQ_VERSION_MINOR 1
+#define EDGEQ_VERSION_PATCH 0
+
+#if !(defined(__GNUC__) || defined(__clang__))
+#error "edgeq: needs GCC 11, Clang 14 (Clang 16 on Arm) or newer"
+#endif
+#if __cplusplus < 202002L
+#error "edgeq: needs C++20"
+#endif
+
+// Everything lives in `namespace edgeq::inline EDGEQ_BASELINE`, which spells the instruction set that the
+// translation unit may use everywhere. Two units built with different -march flags therefore never share an
+// inline function; without it the linker may keep the AVX-512 body for the unit that was built for any
+// x86-64, which then dies of SIGILL.
+#if defined(__AVX512F__)
+#define EDGEQ_BASELINE_ISA x86_v4
+#elif defined(__AVX2__)
+#define EDGEQ_BASELINE_ISA x86_v3
+#elif defined(__SSE4_2__)
+#define EDGEQ_BASELINE_ISA x86_v2
+#elif defined(__x86_64__)
+#define EDGEQ_BASELINE_ISA x86_v1
+#elif defined(__ARM_FEATURE_SVE2)
+#define EDGEQ_BASELINE_ISA arm_sve2
+#elif defined(__ARM_FEATURE_SVE)
+#define EDGEQ_BASELINE_ISA arm_sve
+#elif defined(__ARM_FEATURE_DOTPROD)
+#define EDGEQ_BASELINE_ISA arm_dotprod
+#elif defined(__aarch64__)
+#define EDGEQ_BASELINE_ISA arm_v8
+#else
+#define EDGEQ_BASELINE_ISA scalar
+#endif
+
+// The component edgeq::highway adds kernels to every table, so units with and without it must not share
+// tables either.
+#define EDGEQ_CONCATENATE_(a, b) a##b
+#define EDGEQ_CONCATENATE(a, b) EDGEQ_CONCATENATE_(a, b)
+#if defined(EDGEQ_HAS_HIGHWAY)
+#define EDGEQ_BASELINE EDGEQ_CONCATENATE(EDGEQ_BASELINE_ISA, _highway)
+#else
+#define EDGEQ_BASELINE EDGEQ_BASELINE_ISA
+#endif
+
+// A target region: every function defined between BEGIN and END is compiled for `features`, whatever the
+// command line says, and with IEEE arithmetic even under -ffast-math (the numerics contract depends on it).
+// Regions stand outside namespaces; nothing but kernel skeletons (.inl) may be included inside one, and no
+// vector type leaves one.
+#define EDGEQ_PRAGMA(x) _Pragma(#x)
+#if defined(__clang__)
+#define EDGEQ_TARGET_BEGIN(features)                                                         \
+  EDGEQ_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function)) \
+  EDGEQ_PRAGMA(float_control(push))                                                          \
+  EDGEQ_PRAGMA(float_control(precise, on))                                                   \
+  EDGEQ_PRAGMA(clang fp contract(off))
+#define EDGEQ_TARGET_END EDGEQ_PRAGMA(float_control(pop)) EDGEQ_PRAGMA(clang attribute pop)
+#else
+// GCC 12 warns about its own avx512 headers (uninitialized) when intrinsics are inlined into a region.
+#define EDGEQ_TARGET_BEGIN(features)                     \
+  EDGEQ_PRAGMA(GCC push_options)                         \
+  EDGEQ_PRAGMA(GCC target(features))                     \
+  EDGEQ_PRAGMA(GCC optimize("no-fast-math"))             \
+  EDGEQ_PRAGMA(GCC diagnostic push)                      \
+  EDGEQ_PRAGMA(GCC diagnostic ignored "-Wuninitialized") \
+  EDGEQ_PRAGMA(GCC diagnostic ignored "-Wmaybe-uninitialized")
+#define EDGEQ_TARGET_END EDGEQ_PRAGMA(GCC diagnostic pop) EDGEQ_PRAGMA(GCC pop_options)
+#endif
+
+#define EDGEQ_INLINE inline __attribute__((always_inline))
+
+// Accumulator arrays stay in registers only if the loops over them are gone: GCC at -O2 keeps constant-trip
+// loops unless told (x2.2 on the AVX-512 kernels).
+#if defined(__clang__)
+#define EDGEQ_UNROLL _Pragma("unroll")
+#else
+#define EDGEQ_UNROLL _Pragma("GCC unroll 16")
+#endif
