@@ -48,28 +48,35 @@
 #define EDGEQ_BASELINE EDGEQ_BASELINE_ISA
 #endif
 
-// A target region: every function defined between BEGIN and END is compiled for `features`, whatever the
-// command line says, and with IEEE arithmetic even under -ffast-math (the numerics contract depends on it).
-// Regions stand outside namespaces; nothing but kernel skeletons (.inl) may be included inside one, and no
-// vector type leaves one.
+// IEEE arithmetic between BEGIN and END, even under -ffast-math: the numerics contract depends on it.
 #define EDGEQ_PRAGMA(x) _Pragma(#x)
+#if defined(__clang__)
+#define EDGEQ_PRECISE_BEGIN         \
+  EDGEQ_PRAGMA(float_control(push)) \
+  EDGEQ_PRAGMA(float_control(precise, on)) EDGEQ_PRAGMA(clang fp contract(off))
+#define EDGEQ_PRECISE_END EDGEQ_PRAGMA(float_control(pop))
+#else
+#define EDGEQ_PRECISE_BEGIN      \
+  EDGEQ_PRAGMA(GCC push_options) \
+  EDGEQ_PRAGMA(GCC optimize("no-fast-math")) EDGEQ_PRAGMA(GCC optimize("fp-contract=off"))
+#define EDGEQ_PRECISE_END EDGEQ_PRAGMA(GCC pop_options)
+#endif
+
+// A target region: every function defined between BEGIN and END is compiled for `features`, whatever the
+// command line says, and precisely. Regions stand outside namespaces; nothing but kernel skeletons (.inl) may
+// be included inside one, and no vector type leaves one. GCC 12 warns about its own AVX-512 headers when they
+// are inlined into a region.
 #if defined(__clang__)
 #define EDGEQ_TARGET_BEGIN(features)                                                         \
   EDGEQ_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function)) \
-  EDGEQ_PRAGMA(float_control(push))                                                          \
-  EDGEQ_PRAGMA(float_control(precise, on))                                                   \
-  EDGEQ_PRAGMA(clang fp contract(off))
-#define EDGEQ_TARGET_END EDGEQ_PRAGMA(float_control(pop)) EDGEQ_PRAGMA(clang attribute pop)
+  EDGEQ_PRECISE_BEGIN
+#define EDGEQ_TARGET_END EDGEQ_PRECISE_END EDGEQ_PRAGMA(clang attribute pop)
 #else
-// GCC 12 warns about its own avx512 headers (uninitialized) when intrinsics are inlined into a region.
-#define EDGEQ_TARGET_BEGIN(features)                     \
-  EDGEQ_PRAGMA(GCC push_options)                         \
-  EDGEQ_PRAGMA(GCC target(features))                     \
-  EDGEQ_PRAGMA(GCC optimize("no-fast-math"))             \
-  EDGEQ_PRAGMA(GCC diagnostic push)                      \
-  EDGEQ_PRAGMA(GCC diagnostic ignored "-Wuninitialized") \
-  EDGEQ_PRAGMA(GCC diagnostic ignored "-Wmaybe-uninitialized")
-#define EDGEQ_TARGET_END EDGEQ_PRAGMA(GCC diagnostic pop) EDGEQ_PRAGMA(GCC pop_options)
+#define EDGEQ_TARGET_BEGIN(features)                                                       \
+  EDGEQ_PRECISE_BEGIN EDGEQ_PRAGMA(GCC target(features)) EDGEQ_PRAGMA(GCC diagnostic push) \
+      EDGEQ_PRAGMA(GCC diagnostic ignored "-Wuninitialized")                               \
+          EDGEQ_PRAGMA(GCC diagnostic ignored "-Wmaybe-uninitialized")
+#define EDGEQ_TARGET_END EDGEQ_PRAGMA(GCC diagnostic pop) EDGEQ_PRECISE_END
 #endif
 
 #define EDGEQ_INLINE inline __attribute__((always_inline))
@@ -78,6 +85,8 @@
 // loops unless told (x2.2 on the AVX-512 kernels).
 #if defined(__clang__)
 #define EDGEQ_UNROLL _Pragma("unroll")
+#define EDGEQ_UNROLL_4 _Pragma("unroll 4")
 #else
 #define EDGEQ_UNROLL _Pragma("GCC unroll 16")
+#define EDGEQ_UNROLL_4 _Pragma("GCC unroll 4")
 #endif

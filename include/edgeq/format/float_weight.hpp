@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unquantized weights: f32, f16 and bf16, packed into the same panels.
+#pragma once
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "edgeq/format/weight_format.hpp"
+#include "edgeq/number/stored_float.hpp"
+
+namespace edgeq::inline EDGEQ_BASELINE {
+
+/// Sixteen rows of floats on their way into a panel, row-major [16, K].
+template <StoredFloat T>
+struct FloatRows {
+  std::size_t k = 0;
+  std::vector<T> values;
+
+  void reset(std::size_t k_in, std::size_t) {
+    k = k_in;
+    values.assign(panel_columns * k, T{});
+  }
+};
+
+/// W [N, K], row-major, dense. It owns nothing.
+template <StoredFloat T>
+struct FloatView {
+  std::size_t n = 0;
+  std::size_t k = 0;
+  std::span<const T> values;  ///< [N, K]
+
+  constexpr WeightShape shape() const noexcept { return {n, k, k == 0 ? 1 : k}; }
+
+  /// Refuses a span that is not N x K long.
+  Status validate() const {
+    if (k != 0 && n > SIZE_MAX / 16 / k)
+      return Error{ErrorCode::too_large, "edgeq: N x K does not fit in memory"};
+    if (values.size() != n * k)
+      return Error{ErrorCode::invalid_argument, "edgeq: values has " + std::to_string(values.size()) +
+                                                    " elements, its shape needs " + std::to_string(n * k)};
+    return success();
+  }
+  void read(std::size_t first, FloatRows<T>& rows) const noexcept {
+    const std::size_t count = std::min(panel_columns, n - first);
+    if (k != 0) std::memcpy(rows.values.data(), values.data() + first * k, count * k * sizeof(T));
+  }
+};
+
+/// Weights of type T (float, BFloat16, Float16). One group covers all of K and has no header; a line holds 16
+/// columns x 1 k (32-bit) or 2 k (16-bit: element 2 * column + i has k = i, the operand order of the bf16 dot
+/// products).
+template <StoredFloat T>
+struct FloatWeight {
+  using Element = T;
+  using View = FloatView<T>;
+  using Rows = FloatRows<T>;
+
+  static constexpr bool is_integer = false;
+  static constexpr int group = per_channel;
+  static constexpr std::size_t k_per_line = 4 / sizeof(T);
+  static constexpr std::size_t header_bytes = 0;
+  static constexpr std::size_t accumulation_block = 512;
+
+  static std::string name() { return stored_float_name<T>(); }
+
+  /// W[n, k] of a view. This is the definition of the format.
+  static float decode(const View& view, std::size_t n, std::size_t k) noexcept {
+    return to_float(view.values[n * view.k + k]);
+  }
+  static void pack_group(std::uint8_t* record, const Rows& rows, std::size_t, std::size_t k_begin,
+                         std::size_t length) noexcept {
+    for (std::size_t column = 0; column < panel_columns; ++column)
+      for (std::size_t k = 0; k < length; ++k)
+        std::memcpy(record + element_offset(column, k), &rows.values[column * rows.k + k_begin + k],
+                    sizeof(T));
+  }
+  static float unpack(const std::uint8_t* record, std::size_t column, std::size_t k) noexcept {
+    T value;
+    std::memcpy(&value, record + element_offset(column, k), sizeof(T));
+    return to_float(value);
+  }
+
+ private:
+  static constexpr std::size_t element_offset(std::size_t column, std::size_t k) noexcept {
+    return k / k_per_line * line_bytes + (column * k_per_line + k % k_per_line) * sizeof(T);
+  }
+};
+
+}

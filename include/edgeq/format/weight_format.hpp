@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every weight format must say about itself, and what a source of weights must offer to be packed.
+#pragma once
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "edgeq/format/codec.hpp"
+#include "edgeq/result.hpp"
+
+namespace edgeq::inline EDGEQ_BASELINE {
+
+/// Group sizes that are not a number of k: taken from the weights at run time, or one group for all of K.
+inline constexpr int dynamic_group = 0;  ///< the source says; costs at most a few percent of speed
+inline constexpr int per_channel = -1;   ///< one scale per output column n
+inline constexpr int per_tensor = -2;    ///< one scale for the whole matrix
+
+/// The shape of W [N, K] and the number of consecutive k that share a scale.
+struct WeightShape {
+  std::size_t n = 0;
+  std::size_t k = 0;
+  std::size_t group = 0;
+};
+
+/// A weight format: what stored bits mean, and how 16 columns of a group lie in a packed record.
+///
+/// `decode(view, n, k)` is the definition of the format. A record is `header_bytes` (scales, minima, zeros of
+/// the 16 columns) followed by lines of 64 bytes with `k_per_line` k each; `pack_group` writes one, `unpack`
+/// reads one weight.
+template <class F>
+concept WeightFormat = requires(const typename F::View& view, typename F::Rows& rows, std::uint8_t* record,
+                                const std::uint8_t* packed, std::size_t i) {
+  { F::group } -> std::convertible_to<int>;
+  { F::k_per_line } -> std::convertible_to<std::size_t>;
+  { F::header_bytes } -> std::convertible_to<std::size_t>;
+  { F::accumulation_block } -> std::convertible_to<std::size_t>;
+  { F::is_integer } -> std::convertible_to<bool>;
+  { F::name() } -> std::same_as<std::string>;
+  { F::decode(view, i, i) } -> std::same_as<float>;
+  { F::pack_group(record, rows, i, i, i) }
+  noexcept;
+  { F::unpack(packed, i, i) }
+  noexcept->std::same_as<float>;
+};
+
+/// Anything that can be packed as F: it knows its shape, can say what is wrong with it, and hands out sixteen
+/// rows at a time. `read(n, rows)` fills rows n .. n + 15 that exist (the rest stay zero) and may run on
+/// several threads.
+template <class S, class F>
+concept WeightSource = WeightFormat<F> && requires(const S& source, typename F::Rows& rows, std::size_t n) {
+  { source.shape() } -> std::same_as<WeightShape>;
+  { source.validate() } -> std::same_as<Status>;
+  { source.read(n, rows) }
+  noexcept;
+};
+
+}

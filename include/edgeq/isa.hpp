@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instruction sets as tags: a name, and the processor features its kernels execute.
+#pragma once
+#include "edgeq/cpu.hpp"
+
+namespace edgeq::inline EDGEQ_BASELINE {
+
+namespace isa {
+/// AVX-512 F/BW/VL/DQ with VNNI: vpdpbusd on 512 bits. Ice Lake, Zen 4 and newer.
+struct avx512_vnni {
+  static constexpr const char* name = "avx512_vnni";
+  static constexpr std::uint32_t features = feature_mask(Feature::avx512, Feature::avx512_vnni);
+};
+/// AVX2, FMA and F16C with the VEX-encoded vpdpbusd. Alder Lake, Meteor Lake, Zen 5 and newer.
+struct avx_vnni {
+  static constexpr const char* name = "avx_vnni";
+  static constexpr std::uint32_t features = feature_mask(Feature::avx2, Feature::avx_vnni);
+};
+/// AVX2, FMA and F16C. Haswell, Zen and newer.
+struct avx2 {
+  static constexpr const char* name = "avx2";
+  static constexpr std::uint32_t features = feature_mask(Feature::avx2);
+};
+/// Google Highway's best target, where edgeq has no kernel of its own. Highway detects the processor itself.
+struct highway {
+  static constexpr const char* name = "highway";
+  static constexpr std::uint32_t features = 0;
+};
+/// Plain C++ for any machine: the fallback, and what every other kernel is compared with.
+struct generic {
+  static constexpr const char* name = "generic";
+  static constexpr std::uint32_t features = 0;
+};
+}
+
+/// A list of instruction sets, best first: the selector takes the first whose kernel exists and runs.
+template <class... Isas>
+struct IsaList {};
+
+/// Everything that edgeq has kernels for.
+using AllIsas = IsaList<isa::avx512_vnni, isa::avx_vnni, isa::avx2, isa::highway, isa::generic>;
+
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// AVX2, and AVX-VNNI, which differs from it in one instruction: two registers of 8 columns.
+#pragma once
+#include "edgeq/isa.hpp"
+#include "edgeq/kernel/micro_kernel.hpp"
+#include "edgeq/kernel/skeleton.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+EDGEQ_TARGET_BEGIN("avx2,fma,f16c")
+namespace edgeq::inline EDGEQ_BASELINE {
+namespace avx2 {
+
+struct Simd {
+  using Int = __m256i;
+  using Float = __m256;
+  static constexpr std::size_t lanes = 8;
+  /// Half of the 16 registers; float sums of a longer tile go to memory, but only at the end of a group.
+  static constexpr std::size_t accumulators = 8;
+  static constexpr std::size_t tile_rows = 4;
+
+  static EDGEQ_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+
+  static EDGEQ_INLINE Int set1(std::int32_t v) { return _mm256_set1_epi32(v); }
+  static EDGEQ_INLINE Int load_codes(const std::uint8_t* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+  static EDGEQ_INLINE Int broadcast_4(const std::int8_t* p) { return _mm256_set1_epi32(load_word(p)); }
+  static EDGEQ_INLINE Int widen_bytes(const std::uint8_t* p) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  }
+  static EDGEQ_INLINE Int add(Int a, Int b) { return _mm256_add_epi32(a, b); }
+  static EDGEQ_INLINE Int subtract(Int a, Int b) { return _mm256_sub_epi32(a, b); }
+  static EDGEQ_INLINE Int multiply(Int a, Int b) { return _mm256_mullo_epi32(a, b); }
+  static EDGEQ_INLINE Int max(Int a, Int b) { return _mm256_max_epi32(a, b); }
+  static EDGEQ_INLINE Int shift_left_8(Int a) { return _mm256_slli_epi32(a, 8); }
+  static EDGEQ_INLINE Int shift_right_8(Int a) { return _mm256_srai_epi32(a, 8); }
+  static EDGEQ_INLINE std::int32_t reduce_add(Int a) {
+    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4E));
+    return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xB1)));
+  }
+  static EDGEQ_INLINE std::int32_t reduce_max(Int a) {
+    __m128i s = _mm_max_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    s = _mm_max_epi32(s, _mm_shuffle_epi32(s, 0x4E));
+    return _mm_cvtsi128_si32(_mm_max_epi32(s, _mm_shuffle_epi32(s, 0xB1)));
+  }
+  static EDGEQ_INLINE void store_bytes(std::int8_t* p, Int a) {
+    const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(words, words));
+  }
+
+  static EDGEQ_INLINE Int low_nibbles(Int codes) { return _mm256_and_si256(codes, _mm256_set1_epi8(15)); }
+  static EDGEQ_INLINE Int high_nibbles(Int codes) { return low_nibbles(_mm256_srli_epi16(codes, 4)); }
+
+  /// vpmaddubsw saturates at 2^15, so codes go in as nibbles: both halves of a line sum to at most 4 * 15 *
+  /// 128 = 7680.
+  static EDGEQ_INLINE void dot(codec::Nibble, Int& acc, Int codes, const Int (&x)[2]) {
+    const Int pairs = _mm256_add_epi16(_mm256_maddubs_epi16(low_nibbles(codes), x[0]),
+                                       _mm256_maddubs_epi16(high_nibbles(codes), x[1]));
+    acc = add(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+  }
+  /// A byte code is 16 * high + low; 255 * 128 * 2 would saturate, and the sign trick fails for -128 x -128.
+  static EDGEQ_INLINE void dot(codec::Byte, Int& acc, Int codes, const Int (&x)[1]) {
+    const Int low = _mm256_maddubs_epi16(low_nibbles(codes), x[0]);
+    const Int high = _mm256_maddubs_epi16(high_nibbles(codes), x[0]);
+    acc = add(acc, add(_mm256_madd_epi16(low, _mm256_set1_epi16(1)),
+                       _mm256_madd_epi16(high, _mm256_set1_epi16(16))));
+  }
+
+  template <class Codec, std::size_t I>
+  static EDGEQ_INLINE Int extract(Int codes) {
+    return _mm256_and_si256(_mm256_srli_epi32(codes, code_shift<Codec, I>),
+                            _mm256_set1_epi32(Codec::maximum));
+  }
+
+  static EDGEQ_INLINE Float set1(float v) { return _mm256_set1_ps(v); }
+  static EDGEQ_INLINE Float load_float(const float* p) { return _mm256_loadu_ps(p); }
+  static EDGEQ_INLINE void store(float* p, Float a) { _mm256_storeu_ps(p, a); }
+  static EDGEQ_INLINE Float to_float(Int a) { return _mm256_cvtepi32_ps(a); }
+  static EDGEQ_INLINE Int round(Float a) { return _mm256_cvtps_epi32(a); }
+  static EDGEQ_INLINE Float add(Float a, Float b) { return _mm256_add_ps(a, b); }
+  static EDGEQ_INLINE Float subtract(Float a, Float b) { return _mm256_sub_ps(a, b); }
+  static EDGEQ_INLINE Float multiply(Float a, Float b) { return _mm256_mul_ps(a, b); }
+  static EDGEQ_INLINE Float fma(Float a, Float b, Float c) { return _mm256_fmadd_ps(a, b, c); }
+  static EDGEQ_INLINE Int magnitude_bits(const float* p) {
+    return _mm256_and_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)),
+                            _mm256_set1_epi32(0x7FFFFFFF));
+  }
+
+  template <StoredFloat Scale>
+  static EDGEQ_INLINE Float load_scale(const std::uint8_t* p) {
+    if constexpr (sizeof(Scale) == 4)
+      return _mm256_loadu_ps(reinterpret_cast<const float*>(p));
+    else {
+      const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+      if constexpr (std::is_same_v<Scale, Float16>)
+        return _mm256_cvtph_ps(bits);
+      else
+        return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+    }
+  }
+  template <StoredFloat T, std::size_t I>
+  static EDGEQ_INLINE Float load_weight(const std::uint8_t* line) {
+    if constexpr (sizeof(T) == 4)
+      return _mm256_loadu_ps(reinterpret_cast<const float*>(line));
+    else {
+      const Int pair = load_codes(line);
+      if constexpr (std::is_same_v<T, Float16>) {
+        const Int half = _mm256_and_si256(_mm256_srli_epi32(pair, 16 * I), _mm256_set1_epi32(0xFFFF));
+        const Int packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(half, half), 0x08);
+        return _mm256_cvtph_ps(_mm256_castsi256_si128(packed));
+      } else if constexpr (I == 0)
+        return _mm256_castsi256_ps(_mm256_slli_epi32(pair, 16));
+      else
+        return _mm256_castsi256_ps(_mm256_and_si256(pair, _mm256_set1_epi32(-65536)));
+    }
+  }
+};
+
+#include "edgeq/kernel/skeletons.inl"
+
+}
+EDGEQ_KERNELS_OF_SKELETONS(avx2)
+}
+EDGEQ_TARGET_END
+
+EDGEQ_TARGET_BEGIN("avx2,fma,f16c,avxvnni")
+namespace edgeq::inline EDGEQ_BASELINE {
+namespace avx_vnni {
+
+struct Simd : avx2::Simd {
+  /// acc += codes . x, four k in each lane; as one line of asm for the reason given in avx512_vnni.
+  static EDGEQ_INLINE void dot_4(Int& acc, Int codes, Int x) {
+    asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(codes), "x"(x));
+  }
+  static EDGEQ_INLINE void dot(codec::Nibble, Int& acc, Int codes, const Int (&x)[2]) {
+    dot_4(acc, low_nibbles(codes), x[0]);
+    dot_4(acc, high_nibbles(codes), x[1]);
+  }
+  static EDGEQ_INLINE void dot(codec::Byte, Int& acc, Int codes, const Int (&x)[1]) {
+    dot_4(acc, codes, x[0]);
+  }
+};
+
+#include "edgeq/kernel/skeletons.inl"
+
+}
+EDGEQ_KERNELS_OF_SKELETONS(avx_vnni)
+}
+EDGEQ_TARGET_END
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The selector table: built by the compiler from the kernels that exist, filtered at run time by processor
+// and M.
+#pragma once
+#include <array>
+#include <span>
+
+#include "edgeq/isa.hpp"
+#include "edgeq/kernel/micro_kernel.hpp"
+
+namespace edgeq::inline EDGEQ_BASELINE {
+
+/// One kernel, as the selector sees it.
+struct KernelEntry {
+  const char* isa;
+  std::uint32_t features;  ///< the processor must have all of them
+  std::size_t min_m;
+  PrepareFunction prepare;
+  GemmFunction gemm;
+};
+
+/// The kernels of one (format, activation) pair, best first.
+template <class Format, class Activation, class Isas>
+struct KernelTable;
+
+template <class Format, class Activation, class... Isas>
+struct KernelTable<Format, Activation, IsaList<Isas...>> {
+  static constexpr std::size_t size = (std::size_t{Kernel<MicroKernel<Format, Activation, Isas>>} + ... + 0);
+  static_assert(size > 0,
+                "edgeq: no kernel multiplies this weight format by this activation on any listed ISA "
+                "(integer activations "
+                "need integer weights)");
+
+  static constexpr std::array<KernelEntry, size> entries = [] {
+    std::array<KernelEntry, size> table{};
+    std::size_t i = 0;
+    const auto add = [&]<class Isa>(Isa) {
+      using K = MicroKernel<Format, Activation, Isa>;
+      if constexpr (Kernel<K>) table[i++] = {Isa::name, Isa::features, K::min_m, &K::prepare, &K::gemm};
+    };
+    (add(Isas{}), ...);
+    return table;
+  }();
+};
+
+/// The first entry that `cpu` runs and that wants at least `m` rows, or null.
+constexpr const KernelEntry* select_kernel(std::span<const KernelEntry> entries, CpuFeatures cpu,
+                                           std::size_t m) noexcept {
+  for (const KernelEntry& entry : entries)
+    if (cpu.has(entry.features) && entry.min_m <= m) return &entry;
+  return nullptr;
+}
+
+}

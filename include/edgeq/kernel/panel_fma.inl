@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Skeleton of every float kernel: any weights times f32 activations, included once inside each ISA's region.
+//
+// Integer codes are converted exactly, their zero is subtracted before the product, and a group's sum is
+// scaled at its end; with a float minimum the weight itself is formed by one fma, as decode() does. So every
+// product uses a weight that equals decode(), or equals it before the rounding of its scale, and the error is
+// that of the sums alone.
+
+template <class Format, class Activation>
+struct PanelFma {
+  static_assert(!Activation::is_integer);
+  using Float = typename Simd::Float;
+  static constexpr std::size_t registers = panel_columns / Simd::lanes;
+  static constexpr bool is_scaled = Format::header_bytes != 0;
+  static constexpr std::size_t accumulators_per_row = registers;
+
+  /// What turns one column's code into a weight; nothing, for float formats.
+  struct Header {
+    Float scale;
+    Float offset;  // the zero as a float, or the minimum
+  };
+  static EDGEQ_INLINE Header load_header(const std::uint8_t* record, std::size_t column) noexcept {
+    Header header;  // an implicit constructor would not belong to the region: no initializers
+    header.scale = header.offset = Simd::set1(0.0f);
+    if constexpr (is_scaled) {
+      using Offset = typename Format::Offset;
+      using Scale = typename Format::Scale;
+      header.scale = Simd::template load_scale<Scale>(record + column * sizeof(Scale));
+      if constexpr (Offset::has_minima)
+        header.offset =
+            Simd::template load_scale<Scale>(record + Format::minima_offset + column * sizeof(Scale));
+      else if constexpr (Offset::has_zeros)
+        header.offset = Simd::to_float(Simd::widen_bytes(record + Format::zeros_offset + column));
+      else
+        header.offset = Simd::set1(static_cast<float>(Format::Codec::midpoint));
+    }
+    return header;
+  }
+
+  /// The weights of 16 columns at element I of a line, before their scale.
+  template <std::size_t I>
+  static EDGEQ_INLINE Float weight(const std::uint8_t* line, const Header& header) noexcept {
+    if constexpr (!is_scaled) {
+      return Simd::template load_weight<typename Format::Element, I>(line);
+    } else {
+      const Float code =
+          Simd::to_float(Simd::template extract<typename Format::Codec, I>(Simd::load_codes(line)));
+      if constexpr (Format::Offset::has_minima)
+        return Simd::fma(code, header.scale, header.offset);
+      else
+        return Simd::subtract(code, header.offset);
+    }
+  }
+
+  template <std::size_t Rows, std::size_t Streams>
+  static EDGEQ_INLINE void run(const GemmArguments& g, const std::size_t (&panel)[Streams],
+                               std::size_t row) noexcept {
+    const PanelGeometry& geometry = *g.geometry;
+    Float out[Rows][Streams][registers];
+    EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s)
+        EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) out[m][s][r] = Simd::set1(0.0f);
+
+    const auto multiply_block = [&](std::size_t group, std::size_t k_begin, auto lines) {
+      const std::uint8_t* record[Streams];
+      const std::uint8_t* line[Streams];
+      Header header[Streams][registers];
+      Float acc[Rows][Streams][registers];
+      EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s) {
+        record[s] = g.panels + panel[s] * geometry.panel_bytes + group * geometry.group_bytes;
+        line[s] = record[s] + Format::header_bytes + k_begin / Format::k_per_line * line_bytes;
+        EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) {
+          header[s][r] = load_header(record[s], r * Simd::lanes);
+          EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) acc[m][s][r] = Simd::set1(0.0f);
+        }
+      }
+      const float* x[Rows];
+      EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) x[m] =
+          reinterpret_cast<const float*>(g.prepared + (row + m) * g.layout.row_bytes) +
+          group * geometry.x_group + k_begin;
+
+      for (std::size_t l = 0; l < lines; ++l) {
+        const auto element = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+          EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s)
+              EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) {
+            const Float w = weight<I>(line[s] + r * Simd::lanes * 4, header[s][r]);
+            EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) acc[m][s][r] =
+                Simd::fma(w, Simd::set1(x[m][I]), acc[m][s][r]);
+          }
+        };
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+          (element(std::integral_constant<std::size_t, I>{}), ...);
+        }
+        (std::make_index_sequence<Format::k_per_line>{});
+        EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s) {
+          line[s] += line_bytes;
+          Simd::prefetch(line[s] + prefetch_bytes);
+        }
+        EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) x[m] += Format::k_per_line;
+      }
+      EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m)
+          EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s)
+              EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) {
+        if constexpr (scales_at_end)
+          out[m][s][r] = Simd::fma(acc[m][s][r], header[s][r].scale, out[m][s][r]);
+        else
+          out[m][s][r] = Simd::add(out[m][s][r], acc[m][s][r]);
+      }
+    };
+    walk_blocks<Format>(geometry, multiply_block);
+
+    EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s) {
+      const std::size_t column = panel[s] * panel_columns;
+      EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) {
+        if (g.bias != nullptr)
+          EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) out[m][s][r] =
+              Simd::add(out[m][s][r], Simd::load_float(g.bias + column + r * Simd::lanes));
+        store_columns(g.y + (row + m) * g.y_stride + column, out[m][s], geometry.n - column);
+      }
+    }
+  }
+
+  static void gemm(const GemmArguments& g) noexcept { multiply_panels<PanelFma>(g); }
+  static void prepare(const PrepareArguments& p) noexcept { copy_rows(p); }
+
+ private:
+  static constexpr bool scales_at_end = [] {
+    if constexpr (is_scaled)
+      return !Format::Offset::has_minima;
+    else
+      return false;
+  }();
+};

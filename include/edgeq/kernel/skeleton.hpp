@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every skeleton needs from outside a region: the atom's contract in words, and scalar helpers.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "edgeq/activation/prepared.hpp"
+#include "edgeq/format/formats.hpp"
+
+namespace edgeq::inline EDGEQ_BASELINE {
+
+// An ISA's atom is a struct `Simd` of static functions, in the ISA's own namespace and region:
+//
+//   Int, Float, lanes            a register of `lanes` 32-bit integers or floats, one per output column
+//   accumulators, tile_rows      how many sums stay in registers, and how many rows of x a tile takes
+//   set1, add, subtract, multiply, fma, max, shift_left_8, shift_right_8, reduce_add, reduce_max
+//   load_codes(line)             4 bytes for each of `lanes` columns
+//   broadcast_4(x)               4 consecutive codes of x in every lane
+//   dot(Codec, acc, codes, x)    acc += the line's products: x holds one broadcast for each 4 k of the line
+//   extract<Codec, I>(codes)     code I of each lane, as an integer
+//   widen_bytes, load_scale<T>, load_weight<T, I>, load_float, to_float, round (to nearest even),
+//   magnitude_bits store(p, Float), store_bytes(p, Int), prefetch(p)
+
+/// How far ahead of its reads a stream prefetches: 1 KiB won over 2 and 4 KiB at four streams.
+inline constexpr std::size_t prefetch_bytes = 1024;
+
+/// Four bytes as one word, from any address.
+EDGEQ_INLINE std::int32_t load_word(const void* p) noexcept {
+  std::int32_t word;
+  __builtin_memcpy(&word, p, sizeof(word));
+  return word;
+}
+
+/// Where code I of a column stands in its 32-bit lane of a line.
+template <class Codec, std::size_t I>
+inline constexpr int code_shift = Codec::bits == 4 ? static_cast<int>(I % 4 * 8 + I / 4 * 4)
+                                                   : static_cast<int>(I * 8);
+
+}
+
+/// The kernels that a vector ISA has once it has included the skeletons: integer formats with integer
+/// activations, and every format with float activations.
+#define EDGEQ_KERNELS_OF_SKELETONS(isa_name)                                              \
+  template <WeightFormat Format, ActivationPolicy Activation>                             \
+  requires(Activation::is_integer &&                                                      \
+           Format::is_integer) struct MicroKernel<Format, Activation, isa::isa_name>      \
+      : isa_name::PanelDot<Format, Activation> {                                          \
+    static constexpr std::size_t min_m = 1;                                               \
+  };                                                                                      \
+  template <WeightFormat Format, ActivationPolicy Activation>                             \
+  requires(!Activation::is_integer) struct MicroKernel<Format, Activation, isa::isa_name> \
+      : isa_name::PanelFma<Format, Activation> {                                          \
+    static constexpr std::size_t min_m = 1;                                               \
+  };

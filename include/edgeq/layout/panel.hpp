@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The geometry of packed weights: where a panel, a group and an accumulation block begin. Every kernel, on
+// every ISA, for every M and activation, reads this one layout.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+
+#include "edgeq/format/weight_format.hpp"
+
+namespace edgeq::inline EDGEQ_BASELINE {
+
+constexpr std::size_t round_up(std::size_t value, std::size_t step) noexcept {
+  return (value + step - 1) / step * step;
+}
+constexpr std::size_t divide_up(std::size_t value, std::size_t step) noexcept {
+  return value == 0 ? 0 : (value - 1) / step + 1;
+}
+
+/// Packed weights are panels of 16 output columns; N is padded to 16 with columns whose scale is 0. A panel
+/// is its groups one after the other; a group is its record: a header with the 16 columns' scales (minima,
+/// zeros), then lines of 64 bytes. A group that does not fill its last line is padded with codes that meet
+/// zeros in x. Panels start on a cache line.
+///
+/// Activations are padded the same way: each group of x starts at a multiple of 8, whatever the codec, so
+/// that layers of one K and group share prepared activations.
+struct PanelGeometry {
+  std::size_t n = 0, k = 0;
+  std::size_t group = 1;  ///< k that share a scale; the last group may be shorter
+  std::size_t groups = 0;
+  std::size_t k_per_line = 1;
+  std::size_t header_bytes = 0;  ///< of one group's record
+  std::size_t accumulation_block = 1;
+
+  std::size_t group_bytes = 0;  ///< from one record to the next
+  std::size_t panel_bytes = 0;  ///< from one panel to the next
+  std::size_t panels = 0;
+  std::size_t x_group = 0;    ///< elements from one group of prepared x to the next
+  std::size_t x_columns = 0;  ///< elements of a prepared row of x
+  std::size_t blocks_per_group = 0;
+  std::size_t blocks = 0;  ///< accumulation blocks in K, each with its own sum of codes of x
+
+  /// Elements of x are padded to this, the largest number of k in a line of integer codes.
+  static constexpr std::size_t x_step = 8;
+
+  constexpr std::size_t group_length(std::size_t g) const noexcept { return std::min(group, k - g * group); }
+  constexpr std::size_t packed_bytes() const noexcept { return panels * panel_bytes; }
+
+  /// The geometry of W [N, K] in format F, or why it cannot exist. Every product is checked.
+  template <WeightFormat F>
+  static Result<PanelGeometry> of(const WeightShape& shape) {
+    PanelGeometry p;
+    p.n = shape.n;
+    p.k = shape.k;
+    p.group = shape.group;
+    p.k_per_line = F::k_per_line;
+    p.header_bytes = F::header_bytes;
+    p.accumulation_block = F::accumulation_block;
+    if (p.group == 0) return Error{ErrorCode::invalid_argument, "edgeq: the group size is 0"};
+    // 2^48 bytes of address space bound N and K; no product below can wrap once each factor is below 2^40.
+    constexpr std::size_t limit = std::size_t{1} << 40;
+    if (p.n > limit || p.k > limit)
+      return Error{ErrorCode::too_large,
+                   "edgeq: N = " + std::to_string(p.n) + ", K = " + std::to_string(p.k) + " is beyond 2^40"};
+    p.group = std::min(p.group, std::max<std::size_t>(p.k, 1));
+    p.groups = divide_up(p.k, p.group);
+    p.panels = divide_up(p.n, panel_columns);
+    const auto record = [&](std::size_t length) {
+      return p.header_bytes + divide_up(length, p.k_per_line) * line_bytes;
+    };
+    p.group_bytes = record(p.group);
+    const std::size_t last = p.groups == 0 ? 0 : p.group_length(p.groups - 1);
+    // divide_up(group, k_per_line) * groups < 2 * 2^40 lines of 64 bytes: below 2^48, no wrap.
+    p.panel_bytes = p.groups == 0 ? 0 : round_up((p.groups - 1) * p.group_bytes + record(last), line_bytes);
+    p.x_group = round_up(p.group, x_step);
+    p.x_columns = p.groups == 0 ? 0 : (p.groups - 1) * p.x_group + round_up(last, x_step);
+    p.blocks_per_group = divide_up(p.group, p.accumulation_block);
+    p.blocks =
+        p.groups == 0 ? 0 : (p.groups - 1) * p.blocks_per_group + divide_up(last, p.accumulation_block);
+    if (p.panel_bytes != 0 && p.panels > (std::size_t{1} << 47) / p.panel_bytes)
+      return Error{ErrorCode::too_large, "edgeq: packed weights of N = " + std::to_string(p.n) +
+                                             ", K = " + std::to_string(p.k) + " exceed 2^47 bytes"};
+    return p;
+  }
+
+  /// Whether activations prepared for the other geometry are laid out right for this one.
+  constexpr bool shares_activations_with(const PanelGeometry& other) const noexcept {
+    return k == other.k && group == other.group && accumulation_block == other.accumulation_block;
+  }
+};
+
+}
