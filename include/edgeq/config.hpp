@@ -70,23 +70,27 @@
 #define EDGEQ_TARGET_BEGIN(features)                                                         \
   EDGEQ_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function)) \
   EDGEQ_PRECISE_BEGIN
-#define EDGEQ_TARGET_END EDGEQ_PRECISE_END EDGEQ_PRAGMA(clang attribute pop)
+#define EDGEQ_TARGET_END \
+  EDGEQ_PRECISE_END      \
+  EDGEQ_PRAGMA(clang attribute pop)
 #else
 #define EDGEQ_TARGET_BEGIN(features)                                                       \
-  EDGEQ_PRECISE_BEGIN EDGEQ_PRAGMA(GCC target(features)) EDGEQ_PRAGMA(GCC diagnostic push) \
-      EDGEQ_PRAGMA(GCC diagnostic ignored "-Wuninitialized")                               \
-          EDGEQ_PRAGMA(GCC diagnostic ignored "-Wmaybe-uninitialized")
+  EDGEQ_PRECISE_BEGIN                                                                      \
+  EDGEQ_PRAGMA(GCC target(features))                                                       \
+  EDGEQ_PRAGMA(GCC diagnostic push) EDGEQ_PRAGMA(GCC diagnostic ignored "-Wuninitialized") \
+      EDGEQ_PRAGMA(GCC diagnostic ignored "-Wmaybe-uninitialized")
 #define EDGEQ_TARGET_END EDGEQ_PRAGMA(GCC diagnostic pop) EDGEQ_PRECISE_END
 #endif
 
 #define EDGEQ_INLINE inline __attribute__((always_inline))
 
-// Accumulator arrays stay in registers only if the loops over them are gone: GCC at -O2 keeps constant-trip
-// loops unless told (x2.2 on the AVX-512 kernels).
+// EDGEQ_FOR(i, count): a loop over a compile-time count that must disappear. Accumulator arrays stay in
+// registers only if the loops over them are gone, and GCC at -O2 keeps such loops unless told (x2.2 on the
+// AVX-512 kernels).
 #if defined(__clang__)
-#define EDGEQ_UNROLL _Pragma("unroll")
+#define EDGEQ_FOR(i, count) _Pragma("unroll") for (std::size_t i = 0; i < (count); ++i)
 #define EDGEQ_UNROLL_4 _Pragma("unroll 4")
 #else
-#define EDGEQ_UNROLL _Pragma("GCC unroll 16")
+#define EDGEQ_FOR(i, count) _Pragma("GCC unroll 16") for (std::size_t i = 0; i < (count); ++i)
 #define EDGEQ_UNROLL_4 _Pragma("GCC unroll 4")
 #endif

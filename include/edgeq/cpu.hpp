@@ -2,6 +2,7 @@
 // What this processor and its operating system let a program execute: a plain value, decoded by pure
 // functions.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>

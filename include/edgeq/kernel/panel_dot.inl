@@ -35,16 +35,15 @@ struct PanelDot {
                                       const std::int8_t* const (&x)[Rows], std::size_t plane_bytes) noexcept {
     constexpr std::size_t words = Codec::k_per_line / 4;
     Int operand[Rows][planes][words];
-    EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) EDGEQ_UNROLL for (std::size_t p = 0; p < planes; ++p)
-        EDGEQ_UNROLL for (std::size_t w = 0; w < words; ++w) operand[m][p][w] =
-            Simd::broadcast_4(x[m] + p * plane_bytes + w * 4);
-    EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s) {
+    EDGEQ_FOR (m, Rows)
+      EDGEQ_FOR (p, planes)
+        EDGEQ_FOR (w, words) operand[m][p][w] = Simd::broadcast_4(x[m] + p * plane_bytes + w * 4);
+    EDGEQ_FOR (s, Streams) {
       Simd::prefetch(line[s] + prefetch_bytes);
-      EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) {
+      EDGEQ_FOR (r, registers) {
         const Int codes = Simd::load_codes(line[s] + r * Simd::lanes * 4);
-        EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m)
-            EDGEQ_UNROLL for (std::size_t p = 0; p < planes; ++p)
-                Simd::dot(Codec{}, acc[m][s][r][p], codes, operand[m][p]);
+        EDGEQ_FOR (m, Rows)
+          EDGEQ_FOR (p, planes) Simd::dot(Codec{}, acc[m][s][r][p], codes, operand[m][p]);
       }
     }
   }
@@ -54,10 +53,9 @@ struct PanelDot {
                                std::size_t row) noexcept {
     const PanelGeometry& geometry = *g.geometry;
     const std::uint8_t* first[Streams];
-    EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s) first[s] =
-        g.panels + panel[s] * geometry.panel_bytes;
+    EDGEQ_FOR (s, Streams) first[s] = g.panels + panel[s] * geometry.panel_bytes;
     const std::byte* rows[Rows];
-    EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) rows[m] = g.prepared + (row + m) * g.layout.row_bytes;
+    EDGEQ_FOR (m, Rows) rows[m] = g.prepared + (row + m) * g.layout.row_bytes;
     const auto sum_of = [&](std::size_t m, std::size_t block) {
       return reinterpret_cast<const std::int32_t*>(rows[m] + g.layout.sums_offset)[block];
     };
@@ -66,60 +64,63 @@ struct PanelDot {
     };
 
     Float out[Rows][Streams][registers];
-    EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s)
-        EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) out[m][s][r] = Simd::set1(0.0f);
+    EDGEQ_FOR (m, Rows)
+      EDGEQ_FOR (s, Streams)
+        EDGEQ_FOR (r, registers) out[m][s][r] = Simd::set1(0.0f);
 
     std::size_t block = 0;
     const auto multiply_block = [&](std::size_t group, std::size_t k_begin, auto lines) {
       const std::uint8_t* record[Streams];
-      EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s) record[s] =
-          first[s] + group * geometry.group_bytes;
+      EDGEQ_FOR (s, Streams) record[s] = first[s] + group * geometry.group_bytes;
       Int acc[Rows][Streams][registers][planes];
-      EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m)
-          EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s)
-              EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) {
-        if constexpr (planes == 2) acc[m][s][r][0] = Simd::set1(0);
-        acc[m][s][r][planes - 1] = start(record[s], r * Simd::lanes, sum_of(m, block));
-      }
+      EDGEQ_FOR (m, Rows)
+        EDGEQ_FOR (s, Streams)
+          EDGEQ_FOR (r, registers) {
+            if constexpr (planes == 2) acc[m][s][r][0] = Simd::set1(0);
+            acc[m][s][r][planes - 1] = start(record[s], r * Simd::lanes, sum_of(m, block));
+          }
       const std::uint8_t* line[Streams];
-      EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s) line[s] =
-          record[s] + Format::header_bytes + k_begin / Codec::k_per_line * line_bytes;
+      EDGEQ_FOR (s, Streams)
+        line[s] = record[s] + Format::header_bytes + k_begin / Codec::k_per_line * line_bytes;
       const std::int8_t* x[Rows];
-      EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) x[m] =
-          reinterpret_cast<const std::int8_t*>(rows[m]) + group * geometry.x_group + k_begin;
+      EDGEQ_FOR (m, Rows)
+        x[m] = reinterpret_cast<const std::int8_t*>(rows[m]) + group * geometry.x_group + k_begin;
       const std::size_t count = lines;
-      EDGEQ_UNROLL_4 for (std::size_t l = 0; l < count; ++l) {
+      EDGEQ_UNROLL_4
+      for (std::size_t l = 0; l < count; ++l) {
         accumulate<Rows, Streams>(acc, line, x, g.layout.plane_bytes);
-        EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s) line[s] += line_bytes;
-        EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) x[m] += Codec::k_per_line;
+        EDGEQ_FOR (s, Streams) line[s] += line_bytes;
+        EDGEQ_FOR (m, Rows) x[m] += Codec::k_per_line;
       }
-      EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s)
-          EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) {
-        const Float scale = Simd::template load_scale<Scale>(record[s] + r * Simd::lanes * sizeof(Scale));
-        EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) {
-          Int sum = acc[m][s][r][planes - 1];
-          if constexpr (planes == 2) sum = Simd::add(Simd::shift_left_8(acc[m][s][r][0]), sum);
-          Float factor = scale;
-          if constexpr (Activation::per_group) factor = Simd::multiply(scale, Simd::set1(scale_of(m, group)));
-          out[m][s][r] = Simd::fma(Simd::to_float(sum), factor, out[m][s][r]);
-          if constexpr (Offset::has_minima) {
-            Float minimum = Simd::template load_scale<Scale>(record[s] + Format::minima_offset +
-                                                             r * Simd::lanes * sizeof(Scale));
+      EDGEQ_FOR (s, Streams)
+        EDGEQ_FOR (r, registers) {
+          const Float scale = Simd::template load_scale<Scale>(record[s] + r * Simd::lanes * sizeof(Scale));
+          EDGEQ_FOR (m, Rows) {
+            Int sum = acc[m][s][r][planes - 1];
+            if constexpr (planes == 2) sum = Simd::add(Simd::shift_left_8(acc[m][s][r][0]), sum);
+            Float factor = scale;
             if constexpr (Activation::per_group)
-              minimum = Simd::multiply(minimum, Simd::set1(scale_of(m, group)));
-            out[m][s][r] = Simd::fma(Simd::set1(static_cast<float>(sum_of(m, block))), minimum, out[m][s][r]);
+              factor = Simd::multiply(scale, Simd::set1(scale_of(m, group)));
+            out[m][s][r] = Simd::fma(Simd::to_float(sum), factor, out[m][s][r]);
+            if constexpr (Offset::has_minima) {
+              Float minimum = Simd::template load_scale<Scale>(record[s] + Format::minima_offset +
+                                                               r * Simd::lanes * sizeof(Scale));
+              if constexpr (Activation::per_group)
+                minimum = Simd::multiply(minimum, Simd::set1(scale_of(m, group)));
+              out[m][s][r] =
+                  Simd::fma(Simd::set1(static_cast<float>(sum_of(m, block))), minimum, out[m][s][r]);
+            }
           }
         }
-      }
       ++block;
     };
     walk_blocks<Format>(geometry, multiply_block);
 
-    EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s) {
+    EDGEQ_FOR (s, Streams) {
       const std::size_t column = panel[s] * panel_columns;
-      EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) {
+      EDGEQ_FOR (m, Rows) {
         Float y[registers];
-        EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) {
+        EDGEQ_FOR (r, registers) {
           y[r] = out[m][s][r];
           if constexpr (Activation::per_group) {
             if (g.bias != nullptr)

@@ -57,63 +57,63 @@ struct PanelFma {
                                std::size_t row) noexcept {
     const PanelGeometry& geometry = *g.geometry;
     Float out[Rows][Streams][registers];
-    EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s)
-        EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) out[m][s][r] = Simd::set1(0.0f);
+    EDGEQ_FOR (m, Rows)
+      EDGEQ_FOR (s, Streams)
+        EDGEQ_FOR (r, registers) out[m][s][r] = Simd::set1(0.0f);
 
     const auto multiply_block = [&](std::size_t group, std::size_t k_begin, auto lines) {
       const std::uint8_t* record[Streams];
       const std::uint8_t* line[Streams];
       Header header[Streams][registers];
       Float acc[Rows][Streams][registers];
-      EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s) {
+      EDGEQ_FOR (s, Streams) {
         record[s] = g.panels + panel[s] * geometry.panel_bytes + group * geometry.group_bytes;
         line[s] = record[s] + Format::header_bytes + k_begin / Format::k_per_line * line_bytes;
-        EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) {
+        EDGEQ_FOR (r, registers) {
           header[s][r] = load_header(record[s], r * Simd::lanes);
-          EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) acc[m][s][r] = Simd::set1(0.0f);
+          EDGEQ_FOR (m, Rows) acc[m][s][r] = Simd::set1(0.0f);
         }
       }
       const float* x[Rows];
-      EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) x[m] =
-          reinterpret_cast<const float*>(g.prepared + (row + m) * g.layout.row_bytes) +
-          group * geometry.x_group + k_begin;
+      EDGEQ_FOR (m, Rows)
+        x[m] = reinterpret_cast<const float*>(g.prepared + (row + m) * g.layout.row_bytes) +
+               group * geometry.x_group + k_begin;
 
       for (std::size_t l = 0; l < lines; ++l) {
         const auto element = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-          EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s)
-              EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) {
-            const Float w = weight<I>(line[s] + r * Simd::lanes * 4, header[s][r]);
-            EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) acc[m][s][r] =
-                Simd::fma(w, Simd::set1(x[m][I]), acc[m][s][r]);
-          }
+          EDGEQ_FOR (s, Streams)
+            EDGEQ_FOR (r, registers) {
+              const Float w = weight<I>(line[s] + r * Simd::lanes * 4, header[s][r]);
+              EDGEQ_FOR (m, Rows) acc[m][s][r] = Simd::fma(w, Simd::set1(x[m][I]), acc[m][s][r]);
+            }
         };
         [&]<std::size_t... I>(std::index_sequence<I...>) {
           (element(std::integral_constant<std::size_t, I>{}), ...);
         }
         (std::make_index_sequence<Format::k_per_line>{});
-        EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s) {
+        EDGEQ_FOR (s, Streams) {
           line[s] += line_bytes;
           Simd::prefetch(line[s] + prefetch_bytes);
         }
-        EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) x[m] += Format::k_per_line;
+        EDGEQ_FOR (m, Rows) x[m] += Format::k_per_line;
       }
-      EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m)
-          EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s)
-              EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) {
-        if constexpr (scales_at_end)
-          out[m][s][r] = Simd::fma(acc[m][s][r], header[s][r].scale, out[m][s][r]);
-        else
-          out[m][s][r] = Simd::add(out[m][s][r], acc[m][s][r]);
-      }
+      EDGEQ_FOR (m, Rows)
+        EDGEQ_FOR (s, Streams)
+          EDGEQ_FOR (r, registers) {
+            if constexpr (scales_at_end)
+              out[m][s][r] = Simd::fma(acc[m][s][r], header[s][r].scale, out[m][s][r]);
+            else
+              out[m][s][r] = Simd::add(out[m][s][r], acc[m][s][r]);
+          }
     };
     walk_blocks<Format>(geometry, multiply_block);
 
-    EDGEQ_UNROLL for (std::size_t s = 0; s < Streams; ++s) {
+    EDGEQ_FOR (s, Streams) {
       const std::size_t column = panel[s] * panel_columns;
-      EDGEQ_UNROLL for (std::size_t m = 0; m < Rows; ++m) {
+      EDGEQ_FOR (m, Rows) {
         if (g.bias != nullptr)
-          EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) out[m][s][r] =
-              Simd::add(out[m][s][r], Simd::load_float(g.bias + column + r * Simd::lanes));
+          EDGEQ_FOR (r, registers)
+            out[m][s][r] = Simd::add(out[m][s][r], Simd::load_float(g.bias + column + r * Simd::lanes));
         store_columns(g.y + (row + m) * g.y_stride + column, out[m][s], geometry.n - column);
       }
     }

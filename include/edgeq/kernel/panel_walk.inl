@@ -18,11 +18,11 @@ EDGEQ_INLINE void store_columns(float* y, const typename Simd::Float (&row)[pane
                                 std::size_t columns) noexcept {
   constexpr std::size_t registers = panel_columns / Simd::lanes;
   if (columns >= panel_columns) {
-    EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) Simd::store(y + r * Simd::lanes, row[r]);
+    EDGEQ_FOR (r, registers) Simd::store(y + r * Simd::lanes, row[r]);
     return;
   }
   float partial[panel_columns];
-  EDGEQ_UNROLL for (std::size_t r = 0; r < registers; ++r) Simd::store(partial + r * Simd::lanes, row[r]);
+  EDGEQ_FOR (r, registers) Simd::store(partial + r * Simd::lanes, row[r]);
   __builtin_memcpy(y, partial, columns * sizeof(float));
 }
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights out of a generator, row by row, so that a benchmark's model needs no second copy in memory.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+
+#include "edgeq/format/formats.hpp"
+
+namespace bench {
+
+/// SplitMix64 (Steele, Lea, Flood 2014): one multiply-xor chain per value, any seed.
+class SplitMix64 {
+ public:
+  explicit constexpr SplitMix64(std::uint64_t seed) : state_(seed) {}
+  constexpr std::uint64_t operator()() {
+    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// A WeightSource of uniform codes and scales of about 1/64, the size that keeps y near 1 for K = 2048.
+template <edgeq::WeightFormat F>
+struct RandomWeights {
+  std::size_t n, k;
+  std::size_t group = 0;  ///< for dynamic_group
+  std::uint64_t seed = 1;
+
+  edgeq::WeightShape shape() const {
+    if (F::group > 0) return {n, k, static_cast<std::size_t>(F::group)};
+    return {n, k, F::group == edgeq::dynamic_group ? group : k};
+  }
+  edgeq::Status validate() const { return edgeq::success(); }
+
+  void read(std::size_t first, typename F::Rows& rows) const noexcept {
+    SplitMix64 random(seed + first * 0x2545F4914F6CDD1Du);
+    const auto scale = [&] { return (1.0f + static_cast<float>(random() % 1024) / 1024.0f) / 64.0f; };
+    if constexpr (F::is_integer) {
+      using Scale = typename F::Scale;
+      for (std::size_t i = 0; i < rows.codes.size();) {
+        std::uint64_t bits = random();
+        for (int byte = 0; byte < 8 && i < rows.codes.size(); ++byte, bits >>= 8)
+          rows.codes[i++] = static_cast<std::uint8_t>(bits & F::Codec::maximum);
+      }
+      for (std::size_t i = 0; i < rows.scales.size(); ++i) {
+        rows.scales[i] = edgeq::from_float<Scale>(scale());
+        rows.minima[i] = edgeq::from_float<Scale>(-8.0f * scale());
+        rows.zeros[i] = static_cast<std::uint8_t>(random() & F::Codec::maximum);
+      }
+    } else {
+      for (auto& value : rows.values)
+        value = edgeq::from_float<typename F::Element>(scale() - 1.5f / 64.0f);
+    }
+  }
+};
+
+}
