@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast this machine reads memory: the ceiling of every decode kernel, measured beside the kernels themselves.
+// How fast this machine reads memory: the ceiling of every decode kernel, measured beside the kernels
+// themselves.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -17,7 +18,8 @@
 
 namespace bench {
 
-/// Seconds since some fixed moment. With one thread, of its CPU time, which a neighbour on the core cannot lengthen.
+/// Seconds since some fixed moment. With one thread, of its CPU time, which a neighbour on the core cannot
+/// lengthen.
 inline double seconds_now(std::size_t threads) {
 #if defined(CLOCK_THREAD_CPUTIME_ID)
   if (threads == 1) {
@@ -29,10 +31,11 @@ inline double seconds_now(std::size_t threads) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Each reads four far-apart streams of whole cache lines, the pattern that is fastest, and returns a value that depends
-// on what it read.
+// Each reads four far-apart streams of whole cache lines, the pattern that is fastest, and returns a value
+// that depends on what it read.
 #if defined(__x86_64__)
-__attribute__((target("avx512f"), noinline)) inline std::uint64_t read_avx512(const std::byte* data, std::size_t bytes) {
+__attribute__((target("avx512f"), noinline)) inline std::uint64_t read_avx512(const std::byte* data,
+                                                                              std::size_t bytes) {
   const std::size_t quarter = bytes / 256 * 64;
   __m512i a = _mm512_setzero_si512(), b = a, c = a, d = a;
   for (std::size_t i = 0; i < quarter; i += 64) {

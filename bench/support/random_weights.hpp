@@ -52,8 +52,7 @@ struct RandomWeights {
         rows.zeros[i] = static_cast<std::uint8_t>(random() & F::Codec::maximum);
       }
     } else {
-      for (auto& value : rows.values)
-        value = edgeq::from_float<typename F::Element>(scale() - 1.5f / 64.0f);
+      for (auto& value : rows.values) value = edgeq::from_float<typename F::Element>(scale() - 1.5f / 64.0f);
     }
   }
 };

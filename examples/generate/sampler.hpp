@@ -53,7 +53,8 @@ class Sampler {
 
 /// The index of the chosen logit; at temperature 0 the greatest, the lowest index of equals. NaN is never
 /// chosen. Probabilities are computed in double: softmax(logits / temperature), of which top_p keeps the
-/// likeliest (the lower index of equals first), including the one that reaches the sum. Throws
+/// likeliest (the lower index of equals first), including the one that reaches the sum. Equal logits and an
+/// equal state choose the same token everywhere, up to the last bit of the C library's exp. Throws
 /// std::runtime_error if there is no logit that is a number.
 int sample(std::span<const float> logits, Sampler& sampler);
 

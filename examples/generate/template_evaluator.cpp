@@ -95,7 +95,7 @@ void Evaluator::output(const std::string& text, int line) {
 void Evaluator::spend(std::size_t work, int line) {
   work_ += work;
   if (work_ > max_work)
-    refuse_template(line, "the template takes more than 2^30 steps for this conversation");
+    refuse_template(line, "the template takes more than 2^26 steps for this conversation");
 }
 
 Value Evaluator::evaluate(const Expression& expression) {

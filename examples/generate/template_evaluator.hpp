@@ -13,11 +13,12 @@ namespace generate {
 
 /// Evaluates statements into text. As in Jinja, a variable set inside a for is gone after each iteration.
 /// Throws std::runtime_error that names the construct and line for what is not implemented, what Python would
-/// refuse, and a template that evaluates and copies more than `max_work` values and bytes.
+/// refuse, and a template that evaluates and copies more than `max_work` values and bytes,
+/// which bounds time and memory.
 class Evaluator {
  public:
-  /// A conversation of a thousand long messages costs some 10^7; 2^30 takes seconds and bounds memory.
-  static constexpr std::size_t max_work = std::size_t{1} << 30;
+  /// Thousand messages of 1 kB, each evaluated ten times, cost some 10^7.
+  static constexpr std::size_t max_work = std::size_t{1} << 26;
 
   explicit Evaluator(std::map<std::string, Value> globals) : scopes_{std::move(globals)} {}
 

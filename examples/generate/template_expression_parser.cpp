@@ -13,7 +13,7 @@ using Kind = Expression::Kind;
 using TokenKind = TemplateToken::Kind;
 
 // Real templates stay below 10 and 50. A level of nesting costs some ten stack frames while parsing, an
-// operator one while evaluating: both limits keep well within a stack of 1 MB.
+// operator one while evaluating: together they stay within a stack of 1 MB.
 constexpr int max_nesting = 64;
 constexpr int max_operators = 512;
 

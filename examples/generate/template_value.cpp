@@ -3,7 +3,7 @@
 #include "generate/template_value.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 #include <utility>
 
 #include "generate/template_lexer.hpp"

@@ -60,6 +60,7 @@ struct FloatWeight {
   static constexpr int group = per_channel;
   static constexpr std::size_t k_per_line = 4 / sizeof(T);
   static constexpr std::size_t header_bytes = 0;
+  static constexpr std::size_t groups_per_record = 1;
   static constexpr std::size_t accumulation_block = 512;
 
   static std::string name() { return stored_float_name<T>(); }
@@ -68,16 +69,17 @@ struct FloatWeight {
   static float decode(const View& view, std::size_t n, std::size_t k) noexcept {
     return to_float(view.values[n * view.k + k]);
   }
-  static void pack_group(std::uint8_t* record, const Rows& rows, std::size_t, std::size_t k_begin,
-                         std::size_t length) noexcept {
+  static void pack_group(std::uint8_t*, std::uint8_t* lines, const Rows& rows, std::size_t,
+                         std::size_t k_begin, std::size_t length) noexcept {
     for (std::size_t column = 0; column < panel_columns; ++column)
       for (std::size_t k = 0; k < length; ++k)
-        std::memcpy(record + element_offset(column, k), &rows.values[column * rows.k + k_begin + k],
+        std::memcpy(lines + element_offset(column, k), &rows.values[column * rows.k + k_begin + k],
                     sizeof(T));
   }
-  static float unpack(const std::uint8_t* record, std::size_t column, std::size_t k) noexcept {
+  static float unpack(const std::uint8_t*, const std::uint8_t* lines, std::size_t column,
+                      std::size_t k) noexcept {
     T value;
-    std::memcpy(&value, record + element_offset(column, k), sizeof(T));
+    std::memcpy(&value, lines + element_offset(column, k), sizeof(T));
     return to_float(value);
   }
 

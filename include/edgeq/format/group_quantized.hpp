@@ -111,8 +111,7 @@ struct GroupQuantizedView {
 
 /// Codec x offset x group x scale type. See formats.hpp for the names that users write.
 ///
-/// The packed record of a group: scales [16], then minima [16], then zeros [16 bytes], then the lines of
-/// codes, so that a kernel at decode reads one stream.
+/// The header of a packed group: scales [16], then minima [16], then zeros [16 bytes].
 template <class CodecType, class OffsetType, int Group, StoredFloat ScaleType>
 struct GroupQuantized {
   using Codec = CodecType;
@@ -136,6 +135,7 @@ struct GroupQuantized {
   static constexpr std::size_t minima_offset = panel_columns * sizeof(Scale);
   static constexpr std::size_t zeros_offset = minima_offset * (Offset::has_minima ? 2 : 1);
   static constexpr std::size_t header_bytes = zeros_offset + (Offset::has_zeros ? panel_columns : 0);
+  static constexpr std::size_t groups_per_record = groups_for_whole_lines(header_bytes);
 
   /// For example "int4 sym g128 bf16".
   static std::string name() {
@@ -162,28 +162,29 @@ struct GroupQuantized {
                  Offset::has_minima ? view.minima[i] : Scale{}, Offset::has_zeros ? view.zeros[i] : 0);
   }
 
-  /// Writes the record of group g, which covers k_begin .. k_begin + length - 1, into zeroed memory.
-  static void pack_group(std::uint8_t* record, const Rows& rows, std::size_t g, std::size_t k_begin,
-                         std::size_t length) noexcept {
+  /// Writes group g, which covers k_begin .. k_begin + length - 1, into zeroed memory.
+  static void pack_group(std::uint8_t* header, std::uint8_t* lines, const Rows& rows, std::size_t g,
+                         std::size_t k_begin, std::size_t length) noexcept {
     for (std::size_t column = 0; column < panel_columns; ++column) {
       const std::size_t i = column * rows.groups + g;
-      std::memcpy(record + column * sizeof(Scale), &rows.scales[i], sizeof(Scale));
+      std::memcpy(header + column * sizeof(Scale), &rows.scales[i], sizeof(Scale));
       if constexpr (Offset::has_minima)
-        std::memcpy(record + minima_offset + column * sizeof(Scale), &rows.minima[i], sizeof(Scale));
-      if constexpr (Offset::has_zeros) record[zeros_offset + column] = rows.zeros[i];
+        std::memcpy(header + minima_offset + column * sizeof(Scale), &rows.minima[i], sizeof(Scale));
+      if constexpr (Offset::has_zeros) header[zeros_offset + column] = rows.zeros[i];
       const std::uint8_t* codes = rows.codes.data() + column * rows.k + k_begin;
-      for (std::size_t k = 0; k < length; ++k) Codec::put(record + header_bytes, column, k, codes[k]);
+      for (std::size_t k = 0; k < length; ++k) Codec::put(lines, column, k, codes[k]);
     }
   }
 
-  /// The weight of a column at k from the group's beginning, out of a packed record.
-  static float unpack(const std::uint8_t* record, std::size_t column, std::size_t k) noexcept {
+  /// The weight of a column at k from the group's beginning.
+  static float unpack(const std::uint8_t* header, const std::uint8_t* lines, std::size_t column,
+                      std::size_t k) noexcept {
     Scale scale, minimum{};
-    std::memcpy(&scale, record + column * sizeof(Scale), sizeof(Scale));
+    std::memcpy(&scale, header + column * sizeof(Scale), sizeof(Scale));
     if constexpr (Offset::has_minima)
-      std::memcpy(&minimum, record + minima_offset + column * sizeof(Scale), sizeof(Scale));
-    const int zero = Offset::has_zeros ? record[zeros_offset + column] : 0;
-    return value(Codec::take(record + header_bytes, column, k), scale, minimum, zero);
+      std::memcpy(&minimum, header + minima_offset + column * sizeof(Scale), sizeof(Scale));
+    const int zero = Offset::has_zeros ? header[zeros_offset + column] : 0;
+    return value(Codec::take(lines, column, k), scale, minimum, zero);
   }
 };
 

@@ -4,12 +4,18 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 
 #include "edgeq/format/codec.hpp"
 #include "edgeq/result.hpp"
 
 namespace edgeq::inline EDGEQ_BASELINE {
+
+/// Groups whose headers together fill whole cache lines.
+constexpr std::size_t groups_for_whole_lines(std::size_t header_bytes) noexcept {
+  return header_bytes == 0 ? 1 : line_bytes / std::gcd(header_bytes, line_bytes);
+}
 
 /// Group sizes that are not a number of k: taken from the weights at run time, or one group for all of K.
 inline constexpr int dynamic_group = 0;  ///< the source says; costs at most a few percent of speed
@@ -25,22 +31,23 @@ struct WeightShape {
 
 /// A weight format: what stored bits mean, and how 16 columns of a group lie in a packed record.
 ///
-/// `decode(view, n, k)` is the definition of the format. A record is `header_bytes` (scales, minima, zeros of
-/// the 16 columns) followed by lines of 64 bytes with `k_per_line` k each; `pack_group` writes one, `unpack`
-/// reads one weight.
+/// `decode(view, n, k)` is the definition of the format. In a panel, a group is a header of `header_bytes`
+/// (scales, minima, zeros of the 16 columns) and lines of 64 bytes with `k_per_line` k each; the headers of
+/// `groups_per_record` groups stand together. `pack_group` writes one group, `unpack` reads one weight.
 template <class F>
-concept WeightFormat = requires(const typename F::View& view, typename F::Rows& rows, std::uint8_t* record,
+concept WeightFormat = requires(const typename F::View& view, typename F::Rows& rows, std::uint8_t* to,
                                 const std::uint8_t* packed, std::size_t i) {
   { F::group } -> std::convertible_to<int>;
   { F::k_per_line } -> std::convertible_to<std::size_t>;
   { F::header_bytes } -> std::convertible_to<std::size_t>;
+  { F::groups_per_record } -> std::convertible_to<std::size_t>;
   { F::accumulation_block } -> std::convertible_to<std::size_t>;
   { F::is_integer } -> std::convertible_to<bool>;
   { F::name() } -> std::same_as<std::string>;
   { F::decode(view, i, i) } -> std::same_as<float>;
-  { F::pack_group(record, rows, i, i, i) }
+  { F::pack_group(to, to, rows, i, i, i) }
   noexcept;
-  { F::unpack(packed, i, i) }
+  { F::unpack(packed, packed, i, i) }
   noexcept->std::same_as<float>;
 };
 

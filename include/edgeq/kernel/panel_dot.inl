@@ -70,18 +70,18 @@ struct PanelDot {
 
     std::size_t block = 0;
     const auto multiply_block = [&](std::size_t group, std::size_t k_begin, auto lines) {
-      const std::uint8_t* record[Streams];
-      EDGEQ_FOR (s, Streams) record[s] = first[s] + group * geometry.group_bytes;
+      const std::uint8_t* header[Streams];
+      EDGEQ_FOR (s, Streams) header[s] = first[s] + header_offset<Format>(geometry, group);
       Int acc[Rows][Streams][registers][planes];
       EDGEQ_FOR (m, Rows)
         EDGEQ_FOR (s, Streams)
           EDGEQ_FOR (r, registers) {
             if constexpr (planes == 2) acc[m][s][r][0] = Simd::set1(0);
-            acc[m][s][r][planes - 1] = start(record[s], r * Simd::lanes, sum_of(m, block));
+            acc[m][s][r][planes - 1] = start(header[s], r * Simd::lanes, sum_of(m, block));
           }
       const std::uint8_t* line[Streams];
       EDGEQ_FOR (s, Streams)
-        line[s] = record[s] + Format::header_bytes + k_begin / Codec::k_per_line * line_bytes;
+        line[s] = first[s] + lines_offset<Format>(geometry, group) + k_begin / Codec::k_per_line * line_bytes;
       const std::int8_t* x[Rows];
       EDGEQ_FOR (m, Rows)
         x[m] = reinterpret_cast<const std::int8_t*>(rows[m]) + group * geometry.x_group + k_begin;
@@ -94,7 +94,7 @@ struct PanelDot {
       }
       EDGEQ_FOR (s, Streams)
         EDGEQ_FOR (r, registers) {
-          const Float scale = Simd::template load_scale<Scale>(record[s] + r * Simd::lanes * sizeof(Scale));
+          const Float scale = Simd::template load_scale<Scale>(header[s] + r * Simd::lanes * sizeof(Scale));
           EDGEQ_FOR (m, Rows) {
             Int sum = acc[m][s][r][planes - 1];
             if constexpr (planes == 2) sum = Simd::add(Simd::shift_left_8(acc[m][s][r][0]), sum);
@@ -103,7 +103,7 @@ struct PanelDot {
               factor = Simd::multiply(scale, Simd::set1(scale_of(m, group)));
             out[m][s][r] = Simd::fma(Simd::to_float(sum), factor, out[m][s][r]);
             if constexpr (Offset::has_minima) {
-              Float minimum = Simd::template load_scale<Scale>(record[s] + Format::minima_offset +
+              Float minimum = Simd::template load_scale<Scale>(header[s] + Format::minima_offset +
                                                                r * Simd::lanes * sizeof(Scale));
               if constexpr (Activation::per_group)
                 minimum = Simd::multiply(minimum, Simd::set1(scale_of(m, group)));

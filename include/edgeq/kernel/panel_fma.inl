@@ -19,18 +19,18 @@ struct PanelFma {
     Float scale;
     Float offset;  // the zero as a float, or the minimum
   };
-  static EDGEQ_INLINE Header load_header(const std::uint8_t* record, std::size_t column) noexcept {
+  static EDGEQ_INLINE Header load_header(const std::uint8_t* packed, std::size_t column) noexcept {
     Header header;  // an implicit constructor would not belong to the region: no initializers
     header.scale = header.offset = Simd::set1(0.0f);
     if constexpr (is_scaled) {
       using Offset = typename Format::Offset;
       using Scale = typename Format::Scale;
-      header.scale = Simd::template load_scale<Scale>(record + column * sizeof(Scale));
+      header.scale = Simd::template load_scale<Scale>(packed + column * sizeof(Scale));
       if constexpr (Offset::has_minima)
         header.offset =
-            Simd::template load_scale<Scale>(record + Format::minima_offset + column * sizeof(Scale));
+            Simd::template load_scale<Scale>(packed + Format::minima_offset + column * sizeof(Scale));
       else if constexpr (Offset::has_zeros)
-        header.offset = Simd::to_float(Simd::widen_bytes(record + Format::zeros_offset + column));
+        header.offset = Simd::to_float(Simd::widen_bytes(packed + Format::zeros_offset + column));
       else
         header.offset = Simd::set1(static_cast<float>(Format::Codec::midpoint));
     }
@@ -62,15 +62,14 @@ struct PanelFma {
         EDGEQ_FOR (r, registers) out[m][s][r] = Simd::set1(0.0f);
 
     const auto multiply_block = [&](std::size_t group, std::size_t k_begin, auto lines) {
-      const std::uint8_t* record[Streams];
       const std::uint8_t* line[Streams];
       Header header[Streams][registers];
       Float acc[Rows][Streams][registers];
       EDGEQ_FOR (s, Streams) {
-        record[s] = g.panels + panel[s] * geometry.panel_bytes + group * geometry.group_bytes;
-        line[s] = record[s] + Format::header_bytes + k_begin / Format::k_per_line * line_bytes;
+        const std::uint8_t* first = g.panels + panel[s] * geometry.panel_bytes;
+        line[s] = first + lines_offset<Format>(geometry, group) + k_begin / Format::k_per_line * line_bytes;
         EDGEQ_FOR (r, registers) {
-          header[s][r] = load_header(record[s], r * Simd::lanes);
+          header[s][r] = load_header(first + header_offset<Format>(geometry, group), r * Simd::lanes);
           EDGEQ_FOR (m, Rows) acc[m][s][r] = Simd::set1(0.0f);
         }
       }

@@ -47,6 +47,20 @@ EDGEQ_INLINE void walk_blocks(const PanelGeometry& geometry, const Block& block)
   }
 }
 
+/// PanelGeometry::header_offset and lines_offset, with the number of groups in a record known to the
+/// compiler.
+template <class Format>
+EDGEQ_INLINE std::size_t header_offset(const PanelGeometry& geometry, std::size_t group) noexcept {
+  constexpr std::size_t per_record = Format::groups_per_record;
+  return group / per_record * geometry.record_bytes + group % per_record * Format::header_bytes;
+}
+template <class Format>
+EDGEQ_INLINE std::size_t lines_offset(const PanelGeometry& geometry, std::size_t group) noexcept {
+  constexpr std::size_t per_record = Format::groups_per_record;
+  return group / per_record * geometry.record_bytes + per_record * Format::header_bytes +
+         group % per_record * geometry.lines_bytes;
+}
+
 /// Runs Tile::run<rows, Streams> over the panels of `g`, at most MaxRows rows of x at a time.
 template <class Tile, std::size_t MaxRows>
 EDGEQ_INLINE void walk_panels(const GemmArguments& g) noexcept {

@@ -68,7 +68,8 @@ class PackedWeight {
         std::uint8_t* panel = panels + p * g.panel_bytes;
         if (g.panel_bytes != 0) std::memset(panel, 0, g.panel_bytes);
         for (std::size_t i = 0; i < g.groups; ++i)
-          F::pack_group(panel + i * g.group_bytes, rows, i, i * g.group, g.group_length(i));
+          F::pack_group(panel + g.header_offset(i), panel + g.lines_offset(i), rows, i, i * g.group,
+                        g.group_length(i));
       }
     });
     if (bias.size() != 0) {
@@ -85,7 +86,7 @@ class PackedWeight {
     const std::uint8_t* panel = panels() + n / panel_columns * g.panel_bytes;
     for (std::size_t i = 0; i < g.groups; ++i)
       for (std::size_t k = 0; k < g.group_length(i); ++k)
-        *out++ = F::unpack(panel + i * g.group_bytes, n % panel_columns, k);
+        *out++ = F::unpack(panel + g.header_offset(i), panel + g.lines_offset(i), n % panel_columns, k);
   }
 
  private:

@@ -17,9 +17,11 @@ constexpr std::size_t divide_up(std::size_t value, std::size_t step) noexcept {
 }
 
 /// Packed weights are panels of 16 output columns; N is padded to 16 with columns whose scale is 0. A panel
-/// is its groups one after the other; a group is its record: a header with the 16 columns' scales (minima,
-/// zeros), then lines of 64 bytes. A group that does not fill its last line is padded with codes that meet
-/// zeros in x. Panels start on a cache line.
+/// is a sequence of records. A record holds as many groups as give headers of whole cache lines (two, for
+/// scales of 16 bits): first the groups' headers, each the 16 columns' scales (minima, zeros), then the
+/// groups' lines of 64 bytes. So a kernel at decode reads one stream, and every line is a cache line (headers
+/// between the lines cost it 3 %). A group that does not fill its last line is padded with codes that meet
+/// zeros in x.
 ///
 /// Activations are padded the same way: each group of x starts at a multiple of 8, whatever the codec, so
 /// that layers of one K and group share prepared activations.
@@ -28,11 +30,13 @@ struct PanelGeometry {
   std::size_t group = 1;  ///< k that share a scale; the last group may be shorter
   std::size_t groups = 0;
   std::size_t k_per_line = 1;
-  std::size_t header_bytes = 0;  ///< of one group's record
+  std::size_t header_bytes = 0;  ///< of one group
   std::size_t accumulation_block = 1;
 
-  std::size_t group_bytes = 0;  ///< from one record to the next
-  std::size_t panel_bytes = 0;  ///< from one panel to the next
+  std::size_t groups_per_record = 1;
+  std::size_t lines_bytes = 0;   ///< of one group, the header left out
+  std::size_t record_bytes = 0;  ///< from one record to the next
+  std::size_t panel_bytes = 0;   ///< from one panel to the next
   std::size_t panels = 0;
   std::size_t x_group = 0;    ///< elements from one group of prepared x to the next
   std::size_t x_columns = 0;  ///< elements of a prepared row of x
@@ -43,6 +47,14 @@ struct PanelGeometry {
   static constexpr std::size_t x_step = 8;
 
   constexpr std::size_t group_length(std::size_t g) const noexcept { return std::min(group, k - g * group); }
+  /// Where the header and the lines of group g lie in a panel.
+  constexpr std::size_t header_offset(std::size_t g) const noexcept {
+    return g / groups_per_record * record_bytes + g % groups_per_record * header_bytes;
+  }
+  constexpr std::size_t lines_offset(std::size_t g) const noexcept {
+    return g / groups_per_record * record_bytes + groups_per_record * header_bytes +
+           g % groups_per_record * lines_bytes;
+  }
   constexpr std::size_t packed_bytes() const noexcept { return panels * panel_bytes; }
 
   /// The geometry of W [N, K] in format F, or why it cannot exist. Every product is checked.
@@ -64,13 +76,13 @@ struct PanelGeometry {
     p.group = std::min(p.group, std::max<std::size_t>(p.k, 1));
     p.groups = divide_up(p.k, p.group);
     p.panels = divide_up(p.n, panel_columns);
-    const auto record = [&](std::size_t length) {
-      return p.header_bytes + divide_up(length, p.k_per_line) * line_bytes;
-    };
-    p.group_bytes = record(p.group);
+    p.groups_per_record = F::groups_per_record;
+    p.lines_bytes = divide_up(p.group, p.k_per_line) * line_bytes;
+    p.record_bytes = p.groups_per_record * (p.header_bytes + p.lines_bytes);
     const std::size_t last = p.groups == 0 ? 0 : p.group_length(p.groups - 1);
     // divide_up(group, k_per_line) * groups < 2 * 2^40 lines of 64 bytes: below 2^48, no wrap.
-    p.panel_bytes = p.groups == 0 ? 0 : round_up((p.groups - 1) * p.group_bytes + record(last), line_bytes);
+    p.panel_bytes =
+        p.groups == 0 ? 0 : p.lines_offset(p.groups - 1) + divide_up(last, p.k_per_line) * line_bytes;
     p.x_group = round_up(p.group, x_step);
     p.x_columns = p.groups == 0 ? 0 : (p.groups - 1) * p.x_group + round_up(last, x_step);
     p.blocks_per_group = divide_up(p.group, p.accumulation_block);

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# The components: edgeq::highway and edgeq::xsimd. Each target always exists, so that the installed package
+# offers it wherever its library is; its public name exists where the library is found.
+
+# Kernels on Google Highway. Its dispatch needs a translation unit of its own, so the component brings a source
+# that is compiled once into every target that links it.
+add_library(edgeq_highway INTERFACE)
+set_target_properties(edgeq_highway PROPERTIES EXPORT_NAME highway)
+target_sources(edgeq_highway INTERFACE
+               $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include/edgeq/highway/kernels.cc>
+               $<INSTALL_INTERFACE:include/edgeq/highway/kernels.cc>)
+target_compile_definitions(edgeq_highway INTERFACE EDGEQ_HAS_HIGHWAY=1)
+target_link_libraries(edgeq_highway INTERFACE edgeq hwy::hwy)
+if(NOT TARGET hwy::hwy)
+  find_package(hwy 1.0.3 CONFIG QUIET)
+endif()
+if(TARGET hwy::hwy)
+  add_library(edgeq::highway ALIAS edgeq_highway)
+endif()
+
+# Epilogues on xsimd.
+add_library(edgeq_xsimd INTERFACE)
+set_target_properties(edgeq_xsimd PROPERTIES EXPORT_NAME xsimd)
+target_compile_definitions(edgeq_xsimd INTERFACE EDGEQ_HAS_XSIMD=1)
+target_link_libraries(edgeq_xsimd INTERFACE edgeq xsimd)
+if(NOT TARGET xsimd)
+  find_package(xsimd CONFIG QUIET)
+endif()
+if(TARGET xsimd)
+  add_library(edgeq::xsimd ALIAS edgeq_xsimd)
+endif()

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a layer on each kernel of its table that this machine has, and watches what it writes.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "edgeq/linear.hpp"
+
+namespace test {
+
+/// Every ISA that edgeq may have a kernel for, by the names that AnyLinear::only takes.
+inline constexpr const char* isa_names[] = {"avx512_vnni", "avx_vnni", "avx2", "highway", "generic"};
+
+/// Calls body(layer on one kernel, its name) for each kernel of the layer's table that runs here, and names the
+/// others once on the output. Fails if the fallback is among them.
+template <class Body>
+void for_each_kernel(const edgeq::AnyLinear& layer, const Body& body) {
+  static std::set<std::string> announced;
+  bool fallback = false;
+  for (const char* name : isa_names) {
+    const auto kernel = layer.only(name);
+    if (!kernel) {
+      if (announced.insert(name).second) std::printf("[ SKIPPED  ] kernels of %s: %s\n", name, kernel.error().message.c_str());
+      continue;
+    }
+    SCOPED_TRACE(std::string(name) + ", " + kernel->format() + " x " + kernel->activation());
+    body(*kernel, name);
+    fallback = fallback || std::string(name) == "generic";
+  }
+  EXPECT_TRUE(fallback) << "the generic kernel must run everywhere";
+}
+
+/// `count` tasks one after the other, last first: the split of work of `count` threads, without their cost.
+struct LastTaskFirst {
+  std::size_t count = 3;
+  std::size_t concurrency() const noexcept { return count; }
+  template <class Task>
+  void run(std::size_t tasks, const Task& task) const noexcept {
+    while (tasks-- > 0) task(tasks);
+  }
+};
+
+/// A NaN that no arithmetic makes.
+inline constexpr std::uint32_t unwritten = 0x7FC0BEEF;
+
+inline bool is_unwritten(float value) {
+  return std::bit_cast<std::uint32_t>(value) == unwritten;
+}
+
+/// y [M, N], dense, of x [M, K] dense. y lies with a stride of N + 3 in memory full of `unwritten`; every element
+/// must be written and nothing between the rows.
+template <class E = edgeq::InlineExecutor>
+std::vector<float> run_layer(const edgeq::AnyLinear& layer, const float* x, std::size_t m, const E& executor = {}) {
+  const std::size_t n = layer.n(), stride = n + 3;
+  std::vector<float> memory(m * stride + 3, std::bit_cast<float>(unwritten));
+  edgeq::Prepared prepared;
+  const auto status = layer.prepare(prepared, {x, m, layer.k()}, executor);
+  EXPECT_TRUE(status) << status.error().message;
+  layer.run(prepared, {memory.data() + 3, m, n, stride}, executor);
+
+  std::vector<float> y;
+  std::size_t missing = 0, stray = 0;
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    const bool inside = i >= 3 && (i - 3) % stride < n;
+    if (inside) y.push_back(memory[i]);
+    (inside ? missing : stray) += inside == is_unwritten(memory[i]);
+  }
+  EXPECT_EQ(missing, 0u) << "elements of y not written";
+  EXPECT_EQ(stray, 0u) << "elements written between rows of y";
+  return y;
+}
+
+/// The same float: equal bits, or both NaN, whose payload the contract leaves open.
+inline bool same(float a, float b) {
+  return std::memcmp(&a, &b, sizeof(a)) == 0 || (a != a && b != b);
+}
+
+/// Compares y [M, N] with the leading part of a wider `expected` [.., columns]; reports the first difference.
+inline void expect_same(const std::vector<float>& y, std::size_t m, std::size_t n, const std::vector<float>& expected,
+                        std::size_t columns) {
+  ASSERT_EQ(y.size(), m * n);
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      const float found = y[i * n + j], wanted = expected[i * columns + j];
+      ASSERT_TRUE(same(found, wanted)) << "y[" << i << ", " << j << "] is " << std::hexfloat << found << ", not "
+                                       << wanted << std::defaultfloat << ", of [" << m << ", " << n << "]";
+    }
+}
+
+inline void expect_same(const std::vector<float>& y, const std::vector<float>& expected) {
+  expect_same(y, 1, y.size(), expected, expected.size());
+  EXPECT_EQ(y.size(), expected.size());
+}
+
+/// Packs, or fails the test with the reason.
+template <class F, class... Activations>
+edgeq::AnyLinear pack(const typename F::View& view, const std::vector<float>& bias = {},
+                      edgeq::CpuFeatures cpu = edgeq::CpuFeatures::detect()) {
+  auto layer = edgeq::AnyLinear::pack<F, edgeq::ActivationList<Activations...>>(
+      view, edgeq::Bias(std::span<const float>(bias)), edgeq::InlineExecutor{}, cpu);
+  if (!layer) ADD_FAILURE() << layer.error().message;
+  return std::move(*layer);
+}
+
+}
