@@ -74,23 +74,23 @@
   EDGEQ_PRECISE_END      \
   EDGEQ_PRAGMA(clang attribute pop)
 #else
-#define EDGEQ_TARGET_BEGIN(features)                                                       \
-  EDGEQ_PRECISE_BEGIN                                                                      \
-  EDGEQ_PRAGMA(GCC target(features))                                                       \
-  EDGEQ_PRAGMA(GCC diagnostic push) EDGEQ_PRAGMA(GCC diagnostic ignored "-Wuninitialized") \
+#define EDGEQ_TARGET_BEGIN(features)                     \
+  EDGEQ_PRECISE_BEGIN                                    \
+  EDGEQ_PRAGMA(GCC target(features))                     \
+  EDGEQ_PRAGMA(GCC diagnostic push)                      \
+  EDGEQ_PRAGMA(GCC diagnostic ignored "-Wuninitialized") \
       EDGEQ_PRAGMA(GCC diagnostic ignored "-Wmaybe-uninitialized")
 #define EDGEQ_TARGET_END EDGEQ_PRAGMA(GCC diagnostic pop) EDGEQ_PRECISE_END
 #endif
 
 #define EDGEQ_INLINE inline __attribute__((always_inline))
+#define EDGEQ_INLINE_LAMBDA __attribute__((always_inline))
 
 // EDGEQ_FOR(i, count): a loop over a compile-time count that must disappear. Accumulator arrays stay in
 // registers only if the loops over them are gone, and GCC at -O2 keeps such loops unless told (x2.2 on the
 // AVX-512 kernels).
 #if defined(__clang__)
 #define EDGEQ_FOR(i, count) _Pragma("unroll") for (std::size_t i = 0; i < (count); ++i)
-#define EDGEQ_UNROLL_4 _Pragma("unroll 4")
 #else
 #define EDGEQ_FOR(i, count) _Pragma("GCC unroll 16") for (std::size_t i = 0; i < (count); ++i)
-#define EDGEQ_UNROLL_4 _Pragma("GCC unroll 4")
 #endif

@@ -17,16 +17,21 @@ namespace test {
 /// Every ISA that edgeq may have a kernel for, by the names that AnyLinear::only takes.
 inline constexpr const char* isa_names[] = {"avx512_vnni", "avx_vnni", "avx2", "highway", "generic"};
 
+/// Says once for each ISA why none of its kernels runs.
+inline void announce_skipped(const char* name, const std::string& reason) {
+  static std::set<std::string> announced;
+  if (announced.insert(name).second) std::printf("[ SKIPPED  ] kernels of %s: %s\n", name, reason.c_str());
+}
+
 /// Calls body(layer on one kernel, its name) for each kernel of the layer's table that runs here, and names the
 /// others once on the output. Fails if the fallback is among them.
 template <class Body>
 void for_each_kernel(const edgeq::AnyLinear& layer, const Body& body) {
-  static std::set<std::string> announced;
   bool fallback = false;
   for (const char* name : isa_names) {
     const auto kernel = layer.only(name);
     if (!kernel) {
-      if (announced.insert(name).second) std::printf("[ SKIPPED  ] kernels of %s: %s\n", name, kernel.error().message.c_str());
+      announce_skipped(name, kernel.error().message);
       continue;
     }
     SCOPED_TRACE(std::string(name) + ", " + kernel->format() + " x " + kernel->activation());

@@ -115,8 +115,8 @@ requires F::is_integer struct Weights<F> {
   double minimum(std::size_t row, std::size_t column) const {
     return has_minima ? value_of(minima[scale_index(row, column)]) : 0.0;
   }
-  /// W[n, k], rounded to float once: 53 bits hold any product of a scale and a code exactly, and the sum with
-  /// a minimum as long as their exponents differ by less than 20.
+  /// W[n, k], rounded to float once: the double is exact for scales of random_weights, as all terms are
+  /// multiples of 2^-30 below 2^12.
   float value(std::size_t row, std::size_t column) const {
     const int difference = code(row, column) - zero(row, column);
     return static_cast<float>(scale(row, column) * difference + minimum(row, column));

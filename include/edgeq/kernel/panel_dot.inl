@@ -17,6 +17,8 @@ struct PanelDot {
   static constexpr std::size_t registers = panel_columns / Simd::lanes;
   static constexpr std::size_t planes = Activation::planes;
   static constexpr std::size_t accumulators_per_row = registers * planes;
+  /// Each row of each plane keeps two broadcasts of x in registers.
+  static constexpr std::size_t tile_rows = Simd::tile_rows < planes ? 1 : Simd::tile_rows / planes;
 
   /// The value an accumulator starts at, so that the zero point costs nothing in the loop.
   static EDGEQ_INLINE Int start(const std::uint8_t* header, std::size_t column, std::int32_t sum) noexcept {
@@ -69,7 +71,7 @@ struct PanelDot {
         EDGEQ_FOR (r, registers) out[m][s][r] = Simd::set1(0.0f);
 
     std::size_t block = 0;
-    const auto multiply_block = [&](std::size_t group, std::size_t k_begin, auto lines) {
+    const auto multiply_block = [&](std::size_t group, std::size_t k_begin, auto lines) EDGEQ_INLINE_LAMBDA {
       const std::uint8_t* header[Streams];
       EDGEQ_FOR (s, Streams) header[s] = first[s] + header_offset<Format>(geometry, group);
       Int acc[Rows][Streams][registers][planes];
@@ -85,13 +87,11 @@ struct PanelDot {
       const std::int8_t* x[Rows];
       EDGEQ_FOR (m, Rows)
         x[m] = reinterpret_cast<const std::int8_t*>(rows[m]) + group * geometry.x_group + k_begin;
-      const std::size_t count = lines;
-      EDGEQ_UNROLL_4
-      for (std::size_t l = 0; l < count; ++l) {
+      for_each_line(lines, [&](std::size_t) EDGEQ_INLINE_LAMBDA {
         accumulate<Rows, Streams>(acc, line, x, g.layout.plane_bytes);
         EDGEQ_FOR (s, Streams) line[s] += line_bytes;
         EDGEQ_FOR (m, Rows) x[m] += Codec::k_per_line;
-      }
+      });
       EDGEQ_FOR (s, Streams)
         EDGEQ_FOR (r, registers) {
           const Float scale = Simd::template load_scale<Scale>(header[s] + r * Simd::lanes * sizeof(Scale));

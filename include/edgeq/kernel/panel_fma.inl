@@ -13,6 +13,7 @@ struct PanelFma {
   static constexpr std::size_t registers = panel_columns / Simd::lanes;
   static constexpr bool is_scaled = Format::header_bytes != 0;
   static constexpr std::size_t accumulators_per_row = registers;
+  static constexpr std::size_t tile_rows = Simd::tile_rows;
 
   /// What turns one column's code into a weight; nothing, for float formats.
   struct Header {
@@ -61,7 +62,7 @@ struct PanelFma {
       EDGEQ_FOR (s, Streams)
         EDGEQ_FOR (r, registers) out[m][s][r] = Simd::set1(0.0f);
 
-    const auto multiply_block = [&](std::size_t group, std::size_t k_begin, auto lines) {
+    const auto multiply_block = [&](std::size_t group, std::size_t k_begin, auto lines) EDGEQ_INLINE_LAMBDA {
       const std::uint8_t* line[Streams];
       Header header[Streams][registers];
       Float acc[Rows][Streams][registers];

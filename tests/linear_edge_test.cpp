@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Zero, NaN, Inf, huge and tiny values: they reach exactly the row or the column that they belong to.
+#include <gtest/gtest.h>
+
+#include "support/oracle.hpp"
+#include "support/run_layer.hpp"
+
+namespace {
+
+using namespace edgeq;
+using test::for_each_kernel;
+using test::run_layer;
+using test::same;
+
+constexpr float infinity = HUGE_VALF;
+
+template <class F, class... Activations>
+void for_each_kernel_and_activation(const typename F::View& view, const std::vector<float>& bias, const auto& body) {
+  const AnyLinear layer = test::pack<F, Activations...>(view, bias);
+  for (const char* activation : {Activations::name...}) for_each_kernel(*layer.with(activation), body);
+}
+
+// Row 4 of 9 holds one value that is not finite, at the ends of groups and vectors.
+template <class F, class... Activations>
+void expect_bad_row_alone() {
+  constexpr std::size_t m = 9, n = 19, k = 77, bad = 4;
+  const auto weights = test::random_weights<F>(n, k, 0, 1);
+  const auto x = test::random_floats(m * k, 2), bias = test::random_floats(n, 3);
+  for_each_kernel_and_activation<F, Activations...>(
+      weights.view(), bias, [&](const AnyLinear& kernel, const char*) {
+        const auto clean = run_layer(kernel, x.data(), m);
+        for (const float value : {std::nanf(""), infinity, -infinity})
+          for (const std::size_t at : {0u, 15u, 31u, 32u, 63u, 76u}) {
+            auto dirty = x;
+            dirty[bad * k + at] = value;
+            const auto y = run_layer(kernel, dirty.data(), m);
+            for (std::size_t i = 0; i < y.size(); ++i)
+              if (i / n == bad)
+                ASSERT_FALSE(std::isfinite(y[i])) << "column " << i % n << " for x[" << at << "] = " << value;
+              else
+                ASSERT_TRUE(same(y[i], clean[i])) << "row " << i / n << " for x[" << at << "] = " << value;
+          }
+      });
+}
+TEST(BadRow, Int4) { expect_bad_row_alone<Int4<32, Float16>, DynamicInt8, DynamicInt8PerGroup, DynamicInt16, F32>(); }
+TEST(BadRow, Int8WithMinimum) { expect_bad_row_alone<Int8Min<32>, DynamicInt8, DynamicInt16PerGroup, F32>(); }
+TEST(BadRow, BFloat16Weight) { expect_bad_row_alone<Bf16Weight, F32>(); }
+
+// One weight, scale or minimum of column `bad` is replaced by each value that is not finite.
+template <class T>
+std::vector<T> not_finite() {
+  return {from_float<T>(std::nanf("")), from_float<T>(infinity), from_float<T>(-infinity)};
+}
+template <class F, class... Activations, class Array>
+void expect_bad_column_alone(Array array) {
+  constexpr std::size_t m = 6, n = 37, k = 77;
+  const auto clean_weights = test::random_weights<F>(n, k, 0, 4);
+  const auto x = test::random_floats(m * k, 5), bias = test::random_floats(n, 6);
+  const std::size_t per_row = (clean_weights.*array).size() / n;
+  for (const std::size_t bad : {0u, 15u, 16u, 36u})
+    for (const std::size_t at : {std::size_t{0}, per_row - 1})
+      for (const auto value : not_finite<typename std::decay_t<decltype(clean_weights.*array)>::value_type>()) {
+        auto weights = clean_weights;
+        (weights.*array)[bad * per_row + at] = value;
+        const AnyLinear clean_layer = test::pack<F, Activations...>(clean_weights.view(), bias);
+        for_each_kernel_and_activation<F, Activations...>(
+            weights.view(), bias, [&](const AnyLinear& kernel, const char* name) {
+              const auto y = run_layer(kernel, x.data(), m);
+              const auto clean = run_layer(*clean_layer.with(kernel.activation())->only(name), x.data(), m);
+              for (std::size_t i = 0; i < y.size(); ++i)
+                if (i % n == bad)
+                  ASSERT_FALSE(std::isfinite(y[i])) << "row " << i / n << ", column " << bad;
+                else
+                  ASSERT_TRUE(same(y[i], clean[i])) << "column " << i % n << " for a value in column " << bad;
+            });
+      }
+}
+TEST(BadColumn, ScaleF16) {
+  using F = Int4<32, Float16>;
+  expect_bad_column_alone<F, DynamicInt8PerGroup, DynamicInt16, F32>(&test::Weights<F>::scales);
+}
+TEST(BadColumn, ScaleAndMinimumBf16) {
+  using F = Int4Min<20, BFloat16>;
+  expect_bad_column_alone<F, DynamicInt8, DynamicInt16PerGroup, F32>(&test::Weights<F>::scales);
+  expect_bad_column_alone<F, DynamicInt8, DynamicInt16PerGroup, F32>(&test::Weights<F>::minima);
+}
+TEST(BadColumn, ScaleF32) {
+  using F = Int8Zero<32, float>;
+  expect_bad_column_alone<F, DynamicInt8, DynamicInt16, F32>(&test::Weights<F>::scales);
+}
+TEST(BadColumn, Weight) {
+  expect_bad_column_alone<F32Weight, F32>(&test::Weights<F32Weight>::values);
+  expect_bad_column_alone<F16Weight, F32>(&test::Weights<F16Weight>::values);
+  expect_bad_column_alone<Bf16Weight, F32>(&test::Weights<Bf16Weight>::values);
+}
+
+TEST(ZeroRow, GivesExactlyTheBias) {
+  using F = Int4Zero<32, BFloat16>;
+  constexpr std::size_t m = 4, n = 21, k = 70;
+  const auto weights = test::random_weights<F>(n, k, 0, 7);
+  auto x = test::random_floats(m * k, 8);
+  for (std::size_t i = 0; i < k; ++i) {
+    x[k + i] = 0.0f;
+    x[2 * k + i] = -0.0f;
+  }
+  std::vector<float> bias(n);
+  for (std::size_t i = 0; i < n; ++i) bias[i] = static_cast<float>(i + 1);
+  for_each_kernel_and_activation<F, DynamicInt8, DynamicInt8PerGroup, DynamicInt16, DynamicInt16PerGroup, F32>(
+      weights.view(), bias, [&](const AnyLinear& kernel, const char*) {
+        const auto y = run_layer(kernel, x.data(), m);
+        for (std::size_t i = n; i < 3 * n; ++i) EXPECT_EQ(y[i], bias[i % n]) << "row " << i / n;
+        for (std::size_t i = 0; i < n; ++i) EXPECT_NE(y[i], bias[i]) << "row 0 is not zero";
+      });
+}
+
+// Rows whose largest element is near the ends of the range of float, for weights that keep y well inside.
+class Range : public testing::Test {
+ protected:
+  using F = Int4<32, float>;
+  static constexpr std::size_t m = 7, n = 3, k = 5;
+  static constexpr float largest = 3.40282347e38f;
+  Range() : weights(test::random_weights<F>(n, k, 0, 9)) { weights.set_scales(0x1p-8f); }
+
+  test::Weights<F> weights;
+  const std::vector<float> x = {1e38f,           -1e38f,     1,        0,       0,         //
+                                1e-45f,          0,          0,        0,       0,         //
+                                0,               0,          0,        0,       -1e-45f,   //
+                                largest,         largest,    -largest, largest, -largest,  //
+                                0x1p-100f,       0x1p-101f,  0,        0,       0,         //
+                                0x1.fffffep-101f, 0x1p-126f, 0,        0,       0,         //
+                                1e-38f,          1e-39f,     -1e-40f,  0,       0};
+};
+TEST_F(Range, IntegerActivations) {
+  const AnyLinear layer = test::pack<F, DynamicInt8, DynamicInt8PerGroup, DynamicInt16>(weights.view());
+  const auto compare = [&](const char* activation, const std::vector<float>& expected) {
+    for_each_kernel(*layer.with(activation), [&](const AnyLinear& kernel, const char*) {
+      test::expect_same(run_layer(kernel, x.data(), m), expected);
+    });
+    for (const float y : expected) EXPECT_TRUE(std::isfinite(y));
+  };
+  compare("int8", test::integer_model<F, DynamicInt8>(weights, x, m, {}));
+  compare("int8/group", test::integer_model<F, DynamicInt8PerGroup>(weights, x, m, {}));
+  compare("int16", test::integer_model<F, DynamicInt16>(weights, x, m, {}));
+}
+TEST_F(Range, FloatActivations) {
+  for_each_kernel(test::pack<F, F32>(weights.view()), [&](const AnyLinear& kernel, const char*) {
+    const auto y = run_layer(kernel, x.data(), m);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const auto exact = test::float_reference<F>(weights.view(), i % n, x.data() + i / n * k, 0.0f);
+      const double underflow = (k + 1) * 0x1p-150;  // half of the smallest subnormal for each rounding
+      EXPECT_LE(std::fabs(y[i] - exact.value), test::float_bound(k) * exact.magnitude + underflow)
+          << "row " << i / n << ", column " << i % n << ": " << y[i] << " for " << exact.value;
+    }
+  });
+}
+
+// One massive activation: what each activation precision promises of the 127 small ones beside it.
+TEST(Outlier, CostsWhatTheActivationSays) {
+  using F = Int4<32, BFloat16>;
+  constexpr std::size_t k = 128;
+  test::Weights<F> weights(1, k);
+  weights.set_codes(9);
+  weights.set_code(0, 0, 8);
+  weights.set_scales(1.0f);
+  std::vector<float> x(k, 0.01f);
+  x[0] = 1000.0f;
+  const double exact = 127 * static_cast<double>(0.01f);
+  // Half a quantization step for each of the 127 weights of 1; the sums are small integers, so two roundings
+  // and that of the scale are all that remains: 3 * 2^-24 of 127 steps.
+  const auto bound = [](double step) { return 127 * step / 2 + 3 * 0x1p-24 * 127 * step; };
+  const struct {
+    const char* activation;
+    double bound;
+  } cases[] = {{"int8", bound(1000.0 / 127)},
+               {"int16", bound(1000.0 / 32512)},
+               // 31 elements share the outlier's group, 96 have the step of their own
+               {"int8/group", bound(1000.0 / 127) * 31 / 127 + bound(0.01 / 127)},
+               {"int16/group", bound(1000.0 / 32512) * 31 / 127 + bound(0.01 / 32512)},
+               {"f32", test::float_bound(k) * exact}};
+  const AnyLinear layer =
+      test::pack<F, DynamicInt8, DynamicInt16, DynamicInt8PerGroup, DynamicInt16PerGroup, F32>(weights.view());
+  for (const auto& c : cases)
+    for_each_kernel(*layer.with(c.activation), [&](const AnyLinear& kernel, const char*) {
+      EXPECT_NEAR(run_layer(kernel, x.data(), 1)[0], exact, c.bound);
+    });
+}
+
+}
