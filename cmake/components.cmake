@@ -14,7 +14,7 @@ target_link_libraries(edgeq_highway INTERFACE edgeq hwy::hwy)
 if(NOT TARGET hwy::hwy)
   find_package(hwy 1.0.3 CONFIG QUIET)
 endif()
-if(TARGET hwy::hwy)
+if(TARGET hwy::hwy AND EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/include/edgeq/highway/kernels.cc)
   add_library(edgeq::highway ALIAS edgeq_highway)
 endif()
 

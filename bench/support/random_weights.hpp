@@ -36,23 +36,24 @@ struct RandomWeights {
   }
   edgeq::Status validate() const { return edgeq::success(); }
 
-  void read(std::size_t first, typename F::Rows& rows) const noexcept {
-    SplitMix64 random(seed + first * 0x2545F4914F6CDD1Du);
+  void read(std::size_t row, std::size_t r, typename F::Rows& rows) const noexcept {
+    SplitMix64 random(seed * 0x9E3779B97F4A7C15u + row);
     const auto scale = [&] { return (1.0f + static_cast<float>(random() % 1024) / 1024.0f) / 64.0f; };
     if constexpr (F::is_integer) {
       using Scale = typename F::Scale;
-      for (std::size_t i = 0; i < rows.codes.size();) {
+      for (std::size_t i = 0; i < k;) {
         std::uint64_t bits = random();
-        for (int byte = 0; byte < 8 && i < rows.codes.size(); ++byte, bits >>= 8)
-          rows.codes[i++] = static_cast<std::uint8_t>(bits & F::Codec::maximum);
+        for (int byte = 0; byte < 8 && i < k; ++byte, bits >>= 8)
+          rows.codes[r * k + i++] = static_cast<std::uint8_t>(bits & F::Codec::maximum);
       }
-      for (std::size_t i = 0; i < rows.scales.size(); ++i) {
+      for (std::size_t i = r * rows.groups; i < (r + 1) * rows.groups; ++i) {
         rows.scales[i] = edgeq::from_float<Scale>(scale());
         rows.minima[i] = edgeq::from_float<Scale>(-8.0f * scale());
         rows.zeros[i] = static_cast<std::uint8_t>(random() & F::Codec::maximum);
       }
     } else {
-      for (auto& value : rows.values) value = edgeq::from_float<typename F::Element>(scale() - 1.5f / 64.0f);
+      for (std::size_t i = 0; i < k; ++i)
+        rows.values[r * k + i] = edgeq::from_float<typename F::Element>(scale() - 1.5f / 64.0f);
     }
   }
 };

@@ -8,6 +8,10 @@ include=$2
 work=$3
 mode=$4
 here=$(dirname "$0")
+case $("$compiler" -dumpmachine) in
+  x86_64*) ;;
+  *) echo "SKIPPED: only x86-64 processors are emulated"; exit 77 ;;
+esac
 
 if test "$mode" = build; then
   mkdir -p "$work" && cd "$work" || exit 1
@@ -26,7 +30,7 @@ emulator=
 isa=$5
 units=baseline
 if test "$mode" != native; then
-  emulator="qemu-x86_64 -cpu $mode"
+  emulator="qemu-x86_64 -cpu $mode"  # warns of features that it cannot emulate
   command -v qemu-x86_64 >/dev/null || { echo "SKIPPED: qemu-x86_64 not found (Debian: qemu-user)"; exit 77; }
 elif grep -qs avx512vl /proc/cpuinfo; then
   units="baseline newest"

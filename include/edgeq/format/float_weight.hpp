@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unquantized weights: f32, f16 and bf16, packed into the same panels.
 #pragma once
-#include <algorithm>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -41,9 +40,9 @@ struct FloatView {
                                                     " elements, its shape needs " + std::to_string(n * k)};
     return success();
   }
-  void read(std::size_t first, FloatRows<T>& rows) const noexcept {
-    const std::size_t count = std::min(panel_columns, n - first);
-    if (k != 0) std::memcpy(rows.values.data(), values.data() + first * k, count * k * sizeof(T));
+  /// Copies row n into row r of a block.
+  void read(std::size_t row, std::size_t r, FloatRows<T>& rows) const noexcept {
+    if (k != 0) std::memcpy(rows.values.data() + r * k, values.data() + row * k, k * sizeof(T));
   }
 };
 
@@ -68,6 +67,10 @@ struct FloatWeight {
   /// W[n, k] of a view. This is the definition of the format.
   static float decode(const View& view, std::size_t n, std::size_t k) noexcept {
     return to_float(view.values[n * view.k + k]);
+  }
+  /// The weight of row r of a block at k.
+  static float row_value(const Rows& rows, std::size_t r, std::size_t k) noexcept {
+    return to_float(rows.values[r * rows.k + k]);
   }
   static void pack_group(std::uint8_t*, std::uint8_t* lines, const Rows& rows, std::size_t,
                          std::size_t k_begin, std::size_t length) noexcept {

@@ -2,7 +2,6 @@
 // Integer codes with a scale per group of consecutive k: symmetric, with an integer zero point, or with a
 // float minimum.
 #pragma once
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <span>
@@ -32,15 +31,16 @@ struct FloatMinimum {  ///< value = scale * code + minimum, rounded once
 /// Sixteen rows on their way into a panel, one code per byte, row-major.
 template <StoredFloat Scale>
 struct CodeRows {
-  std::size_t k = 0, groups = 0;
+  std::size_t k = 0, group = 1, groups = 0;
   std::vector<std::uint8_t> codes;  // [16, K]
   std::vector<Scale> scales;        // [16, groups]
   std::vector<Scale> minima;        // [16, groups]
   std::vector<std::uint8_t> zeros;  // [16, groups]
 
   /// Sizes the block for K and a group, and zeroes it.
-  void reset(std::size_t k_in, std::size_t group) {
+  void reset(std::size_t k_in, std::size_t group_in) {
     k = k_in;
+    group = group_in;
     groups = k == 0 ? 0 : (k - 1) / group + 1;
     codes.assign(panel_columns * k, 0);
     scales.assign(panel_columns * groups, Scale{});
@@ -93,18 +93,15 @@ struct GroupQuantizedView {
     return success();
   }
 
-  /// Unpacks rows first .. first + 15 for the packer.
-  void read(std::size_t first, CodeRows<Scale>& rows) const noexcept {
-    const std::size_t count = std::min(panel_columns, n - first);
-    for (std::size_t r = 0; r < count; ++r) {
-      const std::uint8_t* row = codes.data() + (first + r) * Codec::row_bytes(k);
-      for (std::size_t i = 0; i < k; ++i) rows.codes[r * k + i] = Codec::get(row, i);
-      for (std::size_t g = 0; g < groups(); ++g) {
-        const std::size_t from = scale_index(first + r, g), to = r * groups() + g;
-        rows.scales[to] = scales[from];
-        if constexpr (Offset::has_minima) rows.minima[to] = minima[from];
-        if constexpr (Offset::has_zeros) rows.zeros[to] = zeros[from];
-      }
+  /// Unpacks row n into row r of a block.
+  void read(std::size_t row, std::size_t r, CodeRows<Scale>& rows) const noexcept {
+    const std::uint8_t* from = codes.data() + row * Codec::row_bytes(k);
+    for (std::size_t i = 0; i < k; ++i) rows.codes[r * k + i] = Codec::get(from, i);
+    for (std::size_t g = 0; g < groups(); ++g) {
+      const std::size_t i = scale_index(row, g), to = r * groups() + g;
+      rows.scales[to] = scales[i];
+      if constexpr (Offset::has_minima) rows.minima[to] = minima[i];
+      if constexpr (Offset::has_zeros) rows.zeros[to] = zeros[i];
     }
   }
 };
@@ -160,6 +157,12 @@ struct GroupQuantized {
     const std::size_t i = view.scale_index(n, k / view.group());
     return value(Codec::get(view.codes.data() + n * Codec::row_bytes(view.k), k), view.scales[i],
                  Offset::has_minima ? view.minima[i] : Scale{}, Offset::has_zeros ? view.zeros[i] : 0);
+  }
+
+  /// The weight of row r of a block at k.
+  static float row_value(const Rows& rows, std::size_t r, std::size_t k) noexcept {
+    const std::size_t i = r * rows.groups + k / rows.group;
+    return value(rows.codes[r * rows.k + k], rows.scales[i], rows.minima[i], rows.zeros[i]);
   }
 
   /// Writes group g, which covers k_begin .. k_begin + length - 1, into zeroed memory.

@@ -51,14 +51,14 @@ concept WeightFormat = requires(const typename F::View& view, typename F::Rows& 
   noexcept->std::same_as<float>;
 };
 
-/// Anything that can be packed as F: it knows its shape, can say what is wrong with it, and hands out sixteen
-/// rows at a time. `read(n, rows)` fills rows n .. n + 15 that exist (the rest stay zero) and may run on
-/// several threads.
+/// Anything that can be packed as F: it knows its shape, can say what is wrong with it, and hands out its
+/// rows. `read(n, r, rows)` writes row n of W into row r of a block of sixteen, which starts as zero; it may
+/// run on several threads at once.
 template <class S, class F>
-concept WeightSource = WeightFormat<F> && requires(const S& source, typename F::Rows& rows, std::size_t n) {
+concept WeightSource = WeightFormat<F> && requires(const S& source, typename F::Rows& rows, std::size_t i) {
   { source.shape() } -> std::same_as<WeightShape>;
   { source.validate() } -> std::same_as<Status>;
-  { source.read(n, rows) }
+  { source.read(i, i, rows) }
   noexcept;
 };
 

@@ -64,7 +64,8 @@ class PackedWeight {
       typename F::Rows rows;
       for (std::size_t p = g.panels * task / tasks; p < g.panels * (task + 1) / tasks; ++p) {
         rows.reset(g.k, g.group);
-        source.read(p * panel_columns, rows);
+        const std::size_t first = p * panel_columns;
+        for (std::size_t r = 0; r < panel_columns && first + r < g.n; ++r) source.read(first + r, r, rows);
         std::uint8_t* panel = panels + p * g.panel_bytes;
         if (g.panel_bytes != 0) std::memset(panel, 0, g.panel_bytes);
         for (std::size_t i = 0; i < g.groups; ++i)

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any weights times float activations, in the order of kernel/panel_fma.inl. Included once for each target.
+//
+// Without a fused multiply-add, products and sums are rounded apart: a block of n has an error of at most n + 1
+// units (2^-24 of the sum of magnitudes), the scale, the blocks' sum, the bias and decode() itself bring 2 K + 4 in
+// all, inside the documented (K + 4) * 2^-23. A weight with a float minimum may cancel and is always rounded once.
+
+template <Stored Element, bool HasMinima>
+struct FloatKernel {
+  static constexpr bool is_integer = false;
+  static constexpr bool is_coded = Element == Stored::nibble || Element == Stored::byte;
+  static constexpr std::size_t k_per_line = Element == Stored::nibble ? 8
+                                            : Element == Stored::byte ? 4
+                                            : Element == Stored::f32  ? 1
+                                                                      : 2;
+  static constexpr std::size_t x_bytes = sizeof(float);
+  template <std::size_t>
+  using FloatOf = Float;
+
+  /// The weights at element K of a line, before their scale.
+  template <std::size_t K>
+  static HWY_INLINE Float weight(const std::uint8_t* line, const float* scale, const float* offset) {
+    const FloatTag d;
+    if constexpr (Element == Stored::f32) {
+      return hn::LoadU(d, reinterpret_cast<const float*>(line));
+    } else {
+      const Word word = hn::LoadU(WordTag(), reinterpret_cast<const std::uint32_t*>(line));
+      if constexpr (Element == Stored::f16) {
+        return float_of_half(K == 0 ? hn::And(word, hn::Set(WordTag(), 0xFFFFu)) : hn::ShiftRight<16>(word));
+      } else if constexpr (Element == Stored::bf16) {
+        return hn::BitCast(d, K == 0 ? hn::ShiftLeft<16>(word) : hn::And(word, hn::Set(WordTag(), 0xFFFF0000u)));
+      } else {
+        using Codec = std::conditional_t<Element == Stored::nibble, edgeq::codec::Nibble, edgeq::codec::Byte>;
+        constexpr int shift = edgeq::code_shift<Codec, K>;
+        Word bits = word;
+        if constexpr (shift != 0) bits = hn::ShiftRight<shift>(word);
+        bits = hn::And(bits, hn::Set(WordTag(), static_cast<std::uint32_t>(Codec::maximum)));
+        const Float code = hn::ConvertTo(d, hn::BitCast(IntTag(), bits));
+        if constexpr (HasMinima)
+          return fused_multiply_add(code, hn::LoadU(d, scale), hn::LoadU(d, offset));
+        else
+          return hn::Sub(code, hn::LoadU(d, offset));
+      }
+    }
+  }
+
+  /// Adds a block's sum to `out`, scaled if its weights were not.
+  template <class B>
+  static HWY_INLINE void add_block(B& b, std::size_t stream, std::size_t column, float* out, Float sum) {
+    const FloatTag d;
+    const Float before = hn::LoadU(d, out + column);
+    if constexpr (is_coded && !HasMinima)
+      hn::StoreU(hn::MulAdd(sum, hn::LoadU(d, b.scale[stream] + column), before), d, out + column);
+    else
+      hn::StoreU(hn::Add(before, sum), d, out + column);
+  }
+
+  template <std::size_t RowCount, class B, std::size_t... I>
+  static HWY_INLINE void multiply(B& b, std::size_t column, std::index_sequence<I...> numbers) {
+    Lines<RowCount, decltype(numbers)>::run(b, column, FloatOf<I>(hn::Zero(FloatTag()))...);
+  }
+
+  template <std::size_t RowCount, class Numbers>
+  struct Lines;
+  template <std::size_t RowCount, std::size_t... I>
+  struct Lines<RowCount, std::index_sequence<I...>> {
+    template <std::size_t K, class B>
+    static HWY_INLINE void element(const B& b, std::size_t at, std::size_t k, std::size_t column,
+                                   FloatOf<I>&... sum) {
+      ((sum = hn::MulAdd(weight<K>(b.line[I / RowCount] + at + 4 * column, b.scale[I / RowCount] + column,
+                                   b.offset[I / RowCount] + column),
+                         hn::Set(FloatTag(), reinterpret_cast<const float*>(b.x[I % RowCount])[k + K]), sum)),
+       ...);
+    }
+    template <class B, std::size_t... K>
+    static HWY_INLINE void line(const B& b, std::size_t at, std::size_t k, std::size_t column,
+                                std::index_sequence<K...>, FloatOf<I>&... sum) {
+      (element<K>(b, at, k, column, sum...), ...);
+    }
+    template <class B>
+    static HWY_INLINE void run(B& b, std::size_t column, FloatOf<I>... sum) {
+      const std::size_t end = b.lines * edgeq::line_bytes;
+      for (std::size_t at = 0, k = 0; at < end; at += edgeq::line_bytes, k += k_per_line) {
+        line(b, at, k, column, std::make_index_sequence<k_per_line>(), sum...);
+        if (column == 0)
+          ((I % RowCount == 0 ? __builtin_prefetch(b.line[I / RowCount] + at + edgeq::prefetch_bytes) : void()),
+           ...);
+      }
+      (add_block(b, I / RowCount, column, b.out[I], sum), ...);
+    }
+  };
+};
