@@ -67,6 +67,10 @@ void multiply(const Multiplication& a) {
     multiply_panels<FloatKernel<Stored::bf16, false>>(a);
 }
 
+const char* target_name() {
+  return hwy::TargetName(HWY_TARGET);
+}
+
 }
 }
 }
@@ -77,6 +81,7 @@ namespace edgeq_highway {
 
 HWY_EXPORT(multiply);
 HWY_EXPORT(quantize);
+HWY_EXPORT(target_name);
 
 // Weak, because every target that links edgeq::highway has its own copy and two may meet in one program.
 __attribute__((weak)) void multiply(const Multiplication& arguments) noexcept {
@@ -84,6 +89,9 @@ __attribute__((weak)) void multiply(const Multiplication& arguments) noexcept {
 }
 __attribute__((weak)) void quantize(const Quantization& arguments) noexcept {
   HWY_DYNAMIC_DISPATCH(quantize)(arguments);
+}
+__attribute__((weak)) const char* target_name() noexcept {
+  return HWY_DYNAMIC_DISPATCH(target_name)();
 }
 
 }

@@ -70,4 +70,7 @@ struct Quantization {
 void multiply(const Multiplication& arguments) noexcept;
 void quantize(const Quantization& arguments) noexcept;
 
+/// The name of that target, e.g. "AVX2".
+const char* target_name() noexcept;
+
 }

@@ -113,11 +113,12 @@ void run_tile(const Multiplication& a, const std::size_t (&panel)[StreamCount], 
                      a.y + y_row[m] * a.y_stride + panel[s] * edgeq::panel_columns);
 }
 
-/// Walks StreamCount far-apart parts of the range of panels side by side, as kernel/panel_walk.inl explains.
-template <class Kernel, std::size_t StreamCount>
+/// Walks StreamCount far-apart parts of the range of panels side by side, as kernel/panel_walk.inl explains, at
+/// most MaxRows rows of x at a time.
+template <class Kernel, std::size_t MaxRows, std::size_t StreamCount>
 void walk_panels(const Multiplication& a) {
   const std::size_t count = a.panel_end - a.panel_begin, longest = (count + StreamCount - 1) / StreamCount;
-  const std::size_t tiles = (a.m + 3) / 4;
+  const std::size_t tiles = (a.m + MaxRows - 1) / MaxRows;
   for (std::size_t i = 0; i < longest; ++i) {
     std::size_t panel[StreamCount];
     for (std::size_t s = 0; s < StreamCount; ++s) {
@@ -125,25 +126,29 @@ void walk_panels(const Multiplication& a) {
       const std::size_t last = end > begin ? end - 1 : begin;
       panel[s] = a.panel_begin + (begin + i < last ? begin + i : last);
     }
-    if constexpr (StreamCount == 4) {
-      run_tile<Kernel, 1>(a, panel, 0, 1);
-    } else {
-      for (std::size_t t = 0; t < tiles; ++t) {
-        const std::size_t row = a.m * t / tiles, rows = a.m * (t + 1) / tiles - row;
-        if (rows <= 2)
+    for (std::size_t t = 0; t < tiles; ++t) {
+      const std::size_t row = a.m * t / tiles, rows = a.m * (t + 1) / tiles - row;
+      if constexpr (MaxRows == 4) {
+        if (rows <= 2) {
           run_tile<Kernel, 2>(a, panel, row, rows);
-        else
-          run_tile<Kernel, 4>(a, panel, row, rows);
+          continue;
+        }
       }
+      run_tile<Kernel, MaxRows>(a, panel, row, rows);
     }
   }
 }
 
-/// One row has four streams; more rows go four or two at a time over two.
+/// One row has four streams; more rows go four or two at a time over two. Emulated vectors gain nothing from
+/// tiles, which would cost the compiler a minute.
 template <class Kernel>
 void multiply_panels(const Multiplication& a) {
+#if HWY_TARGET == HWY_EMU128
+  walk_panels<Kernel, 1, 1>(a);
+#else
   if (a.m == 1)
-    walk_panels<Kernel, 4>(a);
+    walk_panels<Kernel, 1, 4>(a);
   else
-    walk_panels<Kernel, 2>(a);
+    walk_panels<Kernel, 4, 2>(a);
+#endif
 }

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the stored elements of a GGUF tensor are worth, written a second time from the block layouts alone.
+#pragma once
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "edgeq/import/gguf.hpp"
+
+namespace reference {
+
+/// The value of an IEEE binary16 number given by its bits; exact.
+inline double from_f16(std::uint32_t bits) {
+  const int exponent = static_cast<int>(bits >> 10 & 31);
+  const int fraction = static_cast<int>(bits & 1023);
+  double magnitude = 0;
+  if (exponent == 31) {
+    magnitude = fraction == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
+  } else if (exponent == 0) {
+    magnitude = std::ldexp(fraction, -24);
+  } else {
+    magnitude = std::ldexp(1024 + fraction, exponent - 25);
+  }
+  return (bits >> 15) == 0 ? magnitude : -magnitude;
+}
+
+/// The bytes of one block, read as the little-endian fields that it consists of.
+class BlockBytes {
+ public:
+  explicit BlockBytes(const std::byte* bytes) : bytes_(bytes) {}
+
+  std::uint32_t u8(std::size_t at) const { return std::to_integer<std::uint32_t>(bytes_[at]); }
+  std::uint32_t u16(std::size_t at) const { return u8(at) | u8(at + 1) << 8; }
+  std::uint32_t u32(std::size_t at) const { return u16(at) | u16(at + 2) << 16; }
+  double f16(std::size_t at) const { return from_f16(u16(at)); }
+  int i8(std::size_t at) const { return static_cast<std::int8_t>(u8(at)); }
+
+  /// Code e of 32 four-bit codes in 16 bytes: elements 0 to 15 are the low halves, 16 to 31 the high ones.
+  int nibble(std::size_t at, std::size_t e) const {
+    return static_cast<int>(e < 16 ? u8(at + e) & 15 : u8(at + e - 16) >> 4);
+  }
+  /// Code e of 32 five-bit codes: the fifth bits are a word at `high_at`.
+  int five_bits(std::size_t at, std::size_t high_at, std::size_t e) const {
+    return nibble(at, e) + static_cast<int>((u32(high_at) >> e & 1) * 16);
+  }
+
+ private:
+  const std::byte* bytes_;
+};
+
+/// Element e of the block at `bytes`. With scale d and minimum m, both binary16, and an integer code q of at
+/// most 8 bits:
+///
+///  - d * q has at most 11 + 8 significant bits: exact as double and as float;
+///  - d * q + m is a multiple of 2^-24 below 2^21, 45 bits: exact as double, but not as float.
+///
+/// Throws std::runtime_error that names a type which is not known here.
+inline double element(edgeq::gguf::TensorType type, const std::byte* bytes, std::size_t e) {
+  using edgeq::gguf::TensorType;
+  const BlockBytes block(bytes);
+  switch (type) {
+    case TensorType::f32:
+      return static_cast<double>(std::bit_cast<float>(block.u32(0)));
+    case TensorType::f16:
+      return block.f16(0);
+    case TensorType::bf16:
+      return static_cast<double>(std::bit_cast<float>(block.u16(0) << 16));
+    case TensorType::q4_0:
+      return block.f16(0) * (block.nibble(2, e) - 8);
+    case TensorType::q4_1:
+      return block.f16(0) * block.nibble(4, e) + block.f16(2);
+    case TensorType::q5_0:
+      return block.f16(0) * (block.five_bits(6, 2, e) - 16);
+    case TensorType::q5_1:
+      return block.f16(0) * block.five_bits(8, 4, e) + block.f16(2);
+    case TensorType::q8_0:
+      return block.f16(0) * block.i8(2 + e);
+    default:
+      throw std::runtime_error("the reference does not know tensor type " +
+                               std::to_string(static_cast<std::uint32_t>(type)));
+  }
+}
+
+/// All elements of a tensor, row major, each rounded once to float: what edgeq's `decode()` defines the
+/// weight to be. Only Q4_1 and Q5_1 round at all, and since their product is exact it makes no difference
+/// whether that is one fused operation or two.
+inline std::vector<float> dequantize(const edgeq::gguf::Tensor& tensor) {
+  const auto* info = edgeq::gguf::type_info(tensor.type);
+  std::vector<float> values(tensor.rows() * tensor.columns());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::byte* block = tensor.data.data() + i / info->block_elements * info->block_bytes;
+    values[i] = static_cast<float>(element(tensor.type, block, i % info->block_elements));
+  }
+  return values;
+}
+
+}
