@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any weights times float activations, in the order of kernel/panel_fma.inl. Included once for each target.
 //
-// Without a fused multiply-add, products and sums are rounded apart: a block of n has an error of at most n + 1
-// units (2^-24 of the sum of magnitudes), the scale, the blocks' sum, the bias and decode() itself bring 2 K + 4 in
-// all, inside the documented (K + 4) * 2^-23. A weight with a float minimum may cancel and is always rounded once.
+// Without a fused multiply-add, products and sums are rounded apart: a block of n has an error of at most n +
+// 1 units (2^-24 of the sum of magnitudes), the scale, the blocks' sum, the bias and decode() itself bring 2
+// K + 4 in all, inside the documented (K + 4) * 2^-23. A weight with a float minimum may cancel and is always
+// rounded once.
 
 template <Stored Element, bool HasMinima>
 struct FloatKernel {
@@ -28,7 +29,8 @@ struct FloatKernel {
       if constexpr (Element == Stored::f16) {
         return float_of_half(K == 0 ? hn::And(word, hn::Set(WordTag(), 0xFFFFu)) : hn::ShiftRight<16>(word));
       } else if constexpr (Element == Stored::bf16) {
-        return hn::BitCast(d, K == 0 ? hn::ShiftLeft<16>(word) : hn::And(word, hn::Set(WordTag(), 0xFFFF0000u)));
+        return hn::BitCast(d,
+                           K == 0 ? hn::ShiftLeft<16>(word) : hn::And(word, hn::Set(WordTag(), 0xFFFF0000u)));
       } else {
         using Codec = std::conditional_t<Element == Stored::nibble, edgeq::codec::Nibble, edgeq::codec::Byte>;
         constexpr int shift = edgeq::code_shift<Codec, K>;
@@ -83,7 +85,8 @@ struct FloatKernel {
       for (std::size_t at = 0, k = 0; at < end; at += edgeq::line_bytes, k += k_per_line) {
         line(b, at, k, column, std::make_index_sequence<k_per_line>(), sum...);
         if (column == 0)
-          ((I % RowCount == 0 ? __builtin_prefetch(b.line[I / RowCount] + at + edgeq::prefetch_bytes) : void()),
+          ((I % RowCount == 0 ? __builtin_prefetch(b.line[I / RowCount] + at + edgeq::prefetch_bytes)
+                              : void()),
            ...);
       }
       (add_block(b, I / RowCount, column, b.out[I], sum), ...);

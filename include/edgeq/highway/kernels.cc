@@ -2,8 +2,9 @@
 // The portable backend: one source for every target that Highway knows, dispatched by Highway.
 //
 // A translation unit of its own, which the CMake target edgeq::highway compiles into its consumer:
-// foreach_target.h includes this file once for each target and works once in a unit, so no header may reach it.
-// All properties of formats and activations are run-time values, made into templates where an inner loop differs.
+// foreach_target.h includes this file once for each target and works once in a unit, so no header may reach
+// it. All properties of formats and activations are run-time values, made into templates where an inner loop
+// differs.
 #if !defined(EDGEQ_HIGHWAY_KERNELS_COMMON)
 #define EDGEQ_HIGHWAY_KERNELS_COMMON
 #include "edgeq/config.hpp"
@@ -14,8 +15,8 @@ EDGEQ_PRECISE_BEGIN
 #include <type_traits>
 #include <utility>
 
+#include "edgeq/activation/activation.hpp"
 #include "edgeq/highway/kernels.hpp"
-#include "edgeq/kernel/micro_kernel.hpp"
 #include "edgeq/kernel/skeleton.hpp"
 
 // One-lane vectors cannot hold the four codes of a dot product; four emulated lanes can.

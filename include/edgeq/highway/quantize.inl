@@ -1,66 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantization of activations: the library's own skeleton over Highway's vectors. Included once for each target.
+// Quantization of activations by the rule of edgeq::DynamicInteger, to the bit as kernel/prepare_rows.inl
+// does it, for vectors of any length. Included once for each target.
 
-/// The atom of prepare_rows.inl. Its number of lanes is a constant, which scalable vectors have at 128 bits only.
-struct Simd {
-#if HWY_HAVE_SCALABLE
-  using D = hn::FixedTag<float, 4>;
-#else
-  using D = FloatTag;
-#endif
-  using I = hn::RebindToSigned<D>;
-  using Float = hn::Vec<D>;
-  using Int = hn::Vec<I>;
-  static constexpr std::size_t lanes = hn::MaxLanes(D());
-
-  static HWY_INLINE Int set1(std::int32_t v) { return hn::Set(I(), v); }
-  static HWY_INLINE Float set1(float v) { return hn::Set(D(), v); }
-  static HWY_INLINE Float load_float(const float* p) { return hn::LoadU(D(), p); }
-  static HWY_INLINE Int magnitude_bits(const float* p) {
-    return hn::And(hn::BitCast(I(), load_float(p)), set1(0x7FFFFFFF));
-  }
-  static HWY_INLINE Int add(Int a, Int b) { return hn::Add(a, b); }
-  static HWY_INLINE Int subtract(Int a, Int b) { return hn::Sub(a, b); }
-  static HWY_INLINE Int max(Int a, Int b) { return hn::Max(a, b); }
-  static HWY_INLINE Int shift_left_8(Int a) { return hn::ShiftLeft<8>(a); }
-  static HWY_INLINE Int shift_right_8(Int a) { return hn::ShiftRight<8>(a); }
-  static HWY_INLINE std::int32_t reduce_add(Int a) { return hn::GetLane(hn::SumOfLanes(I(), a)); }
-  static HWY_INLINE std::int32_t reduce_max(Int a) { return hn::GetLane(hn::MaxOfLanes(I(), a)); }
-  static HWY_INLINE Float multiply(Float a, Float b) { return hn::Mul(a, b); }
-  /// To nearest even for |a| < 2^22: at 1.5 * 2^23 the unit in the last place is 1, so the sum's pattern counts.
-  static HWY_INLINE Int round(Float a) {
-    const Float magic = set1(0x1.8p23f);
-    return hn::Sub(hn::BitCast(I(), hn::Add(a, magic)), hn::BitCast(I(), magic));
-  }
-  static HWY_INLINE void store_bytes(std::int8_t* p, Int a) {
-    const hn::Rebind<std::int8_t, I> narrow;
-    hn::StoreU(hn::DemoteTo(narrow, a), narrow, p);
-  }
+/// How one row (or group) becomes codes: code = round(x * before * inverse).
+struct Step {
+  float before = 1.0f, inverse = 0.0f, scale = 0.0f;
+  bool finite = true;
 };
 
-using edgeq::PanelGeometry;
-using edgeq::PrepareArguments;
-#include "edgeq/kernel/prepare_rows.inl"
+/// From the largest |x|, as bits, which order like magnitudes with infinities and NaN above all.
+inline Step step_of(std::int32_t magnitude_bits, int planes) {
+  const float limit = planes == 2 ? static_cast<float>(edgeq::DynamicInt16::limit)
+                                  : static_cast<float>(edgeq::DynamicInt8::limit);
+  if (magnitude_bits >= 0x7F800000) return {1.0f, 0.0f, __builtin_bit_cast(float, 0x7FC00000), false};
+  if (magnitude_bits == 0) return {};
+  const float largest = __builtin_bit_cast(float, magnitude_bits);
+  const float before =
+      magnitude_bits >= 0x0D800000 ? 1.0f : 0x1p100f;  // 2^-100: limit / largest could overflow
+  return {before, limit / (largest * before), largest / limit, true};
+}
+
+/// `count` floats and zeros behind them, if they do not fill a vector.
+HWY_INLINE Float load_first(const float* x, std::size_t count) {
+  const FloatTag d;
+  if (count >= hn::Lanes(d)) return hn::LoadU(d, x);
+  float partial[edgeq::panel_columns] = {};
+  std::memcpy(partial, x, count * sizeof(float));
+  return hn::LoadU(d, partial);
+}
+
+HWY_INLINE std::int32_t largest_magnitude(const float* x, std::size_t length) {
+  const IntTag i;
+  Int largest = hn::Zero(i);
+  for (std::size_t k = 0; k < length; k += hn::Lanes(i))
+    largest =
+        hn::Max(largest, hn::And(hn::BitCast(i, load_first(x + k, length - k)), hn::Set(i, 0x7FFFFFFF)));
+  return hn::GetLane(hn::MaxOfLanes(i, largest));
+}
+
+/// The first `count` lanes as bytes; they fit.
+HWY_INLINE void store_first(Int codes, std::int8_t* to, std::size_t count) {
+  const hn::Rebind<std::int8_t, IntTag> narrow;
+  const auto bytes = hn::DemoteTo(narrow, codes);
+  if (count >= hn::Lanes(narrow)) return hn::StoreU(bytes, narrow, to);
+  std::int8_t partial[edgeq::panel_columns];
+  hn::StoreU(bytes, narrow, partial);
+  std::memcpy(to, partial, count);
+}
+
+/// Quantizes one accumulation block; returns the sum of its codes. With 16 bits, code = 256 * high + low.
+HWY_INLINE std::int32_t quantize_block(const float* x, std::size_t length, const Step& step, int planes,
+                                       std::int8_t* high, std::int8_t* low) {
+  const FloatTag d;
+  const IntTag i;
+  // To nearest even for |a| < 2^22: at 1.5 * 2^23 the unit in the last place is 1, so the sum's pattern
+  // counts.
+  const Float magic = hn::Set(d, 0x1.8p23f);
+  Int sum = hn::Zero(i);
+  for (std::size_t k = 0; k < length; k += hn::Lanes(d)) {
+    const Float scaled =
+        hn::Mul(hn::Mul(load_first(x + k, length - k), hn::Set(d, step.before)), hn::Set(d, step.inverse));
+    const Int code = hn::Sub(hn::BitCast(i, hn::Add(scaled, magic)), hn::BitCast(i, magic));
+    sum = hn::Add(sum, code);
+    Int lower = code;
+    if (planes == 2) {
+      const Int upper = hn::ShiftRight<8>(hn::Add(code, hn::Set(i, 128)));
+      store_first(upper, high + k, length - k);
+      lower = hn::Sub(code, hn::ShiftLeft<8>(upper));
+    }
+    store_first(lower, low + k, length - k);
+  }
+  return hn::GetLane(hn::SumOfLanes(i, sum));
+}
 
 void quantize(const Quantization& q) {
-  PanelGeometry geometry;
-  geometry.k = q.groups.k;
-  geometry.group = q.groups.group;
-  geometry.groups = q.groups.groups;
-  geometry.accumulation_block = q.groups.accumulation_block;
-  geometry.x_group = q.groups.x_group;
-  const PrepareArguments arguments{
-      &geometry,
-      {q.rows.plane_bytes, q.rows.sums_offset, q.rows.scales_offset, q.rows.row_bytes},
-      q.x,
-      q.x_stride,
-      q.prepared,
-      q.row_begin,
-      q.row_end};
-  if (q.rows.planes == 1)
-    q.rows.per_group ? quantize_rows<edgeq::DynamicInt8PerGroup>(arguments)
-                     : quantize_rows<edgeq::DynamicInt8>(arguments);
-  else
-    q.rows.per_group ? quantize_rows<edgeq::DynamicInt16PerGroup>(arguments)
-                     : quantize_rows<edgeq::DynamicInt16>(arguments);
+  const Groups& groups = q.groups;
+  for (std::size_t m = q.row_begin; m < q.row_end; ++m) {
+    const float* x = q.x + m * q.x_stride;
+    std::byte* row = q.prepared + m * q.rows.row_bytes;
+    auto* high = reinterpret_cast<std::int8_t*>(row);
+    std::int8_t* low = high + (q.rows.planes == 2 ? q.rows.plane_bytes : 0);
+    auto* sums = reinterpret_cast<std::int32_t*>(row + q.rows.sums_offset);
+    auto* scales = reinterpret_cast<float*>(row + q.rows.scales_offset);
+    std::memset(row, 0, q.rows.sums_offset);  // the padding, and all codes of what is not finite
+
+    Step step;
+    if (!q.rows.per_group) {
+      step = step_of(largest_magnitude(x, groups.k), q.rows.planes);
+      scales[0] = step.scale;
+    }
+    for (std::size_t g = 0; g < groups.groups; ++g) {
+      const std::size_t from = g * groups.group, to = g * groups.x_group, rest = groups.k - from;
+      const std::size_t length = rest < groups.group ? rest : groups.group;
+      if (q.rows.per_group) {
+        step = step_of(largest_magnitude(x + from, length), q.rows.planes);
+        scales[g] = step.scale;
+      }
+      for (std::size_t k = 0; k < length; k += groups.accumulation_block) {
+        const std::size_t left = length - k;
+        const std::size_t count = left < groups.accumulation_block ? left : groups.accumulation_block;
+        *sums++ = step.finite
+                      ? quantize_block(x + from + k, count, step, q.rows.planes, high + to + k, low + to + k)
+                      : 0;
+      }
+    }
+  }
 }

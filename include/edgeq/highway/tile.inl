@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What integer and float kernels have in common: the walk over panels, groups and blocks. Included once for each
-// target.
+// What integer and float kernels have in common: the walk over panels, groups and blocks. Included once for
+// each target.
 //
 // A tile is RowCount rows of x times StreamCount panels, a block (at most 512 k of one group) at a time, one
-// vector of columns after the other. Sums stay in registers for a block and in `out` between blocks. Vectors of
-// scalable targets can be neither elements of arrays nor members, so a tile's accumulators are a pack of function
-// parameters: number i belongs to row i % RowCount and panel i / RowCount.
+// vector of columns after the other. Sums stay in registers for a block and in `out` between blocks. Vectors
+// of scalable targets can be neither elements of arrays nor members, so a tile's accumulators are a pack of
+// function parameters: number i belongs to row i % RowCount and panel i / RowCount.
 
 /// One block of a tile, as its inner loops see it.
 template <std::size_t RowCount, std::size_t StreamCount>
@@ -17,7 +17,8 @@ struct Block {
   float x_scale[RowCount];  // of the group; meaningful if per_group
   bool per_group, has_minima;
   alignas(64) float scale[StreamCount][edgeq::panel_columns];
-  alignas(64) float offset[StreamCount][edgeq::panel_columns];  // the minimum, or the zero, which is an integer
+  alignas(
+      64) float offset[StreamCount][edgeq::panel_columns];  // the minimum, or the zero, which is an integer
   alignas(64) float out[StreamCount * RowCount][edgeq::panel_columns];
 };
 
@@ -37,8 +38,8 @@ HWY_INLINE void load_header(const Weights& w, const std::uint8_t* header, float*
 }
 
 /// y of one row and panel: out * x_scale + bias, one rounding; or out + bias where scales have been applied.
-HWY_INLINE void finish_columns(const Multiplication& a, const std::byte* row, const float* out, std::size_t column,
-                               float* y) {
+HWY_INLINE void finish_columns(const Multiplication& a, const std::byte* row, const float* out,
+                               std::size_t column, float* y) {
   const FloatTag d;
   const bool scaled = a.rows.planes != 0 && !a.rows.per_group;
   const Float factor =
@@ -59,8 +60,8 @@ HWY_INLINE void finish_columns(const Multiplication& a, const std::byte* row, co
   if (to == partial) std::memcpy(y, partial, columns * sizeof(float));
 }
 
-/// Rows row .. row + rows - 1 times the panels. The last row is repeated if the tile is taller: it stores the same
-/// values again.
+/// Rows row .. row + rows - 1 times the panels. The last row is repeated if the tile is taller: it stores the
+/// same values again.
 template <class Kernel, std::size_t RowCount, std::size_t StreamCount>
 void run_tile(const Multiplication& a, const std::size_t (&panel)[StreamCount], std::size_t row,
               std::size_t rows) {
@@ -113,8 +114,8 @@ void run_tile(const Multiplication& a, const std::size_t (&panel)[StreamCount], 
                      a.y + y_row[m] * a.y_stride + panel[s] * edgeq::panel_columns);
 }
 
-/// Walks StreamCount far-apart parts of the range of panels side by side, as kernel/panel_walk.inl explains, at
-/// most MaxRows rows of x at a time.
+/// Walks StreamCount far-apart parts of the range of panels side by side, as kernel/panel_walk.inl explains,
+/// at most MaxRows rows of x at a time.
 template <class Kernel, std::size_t MaxRows, std::size_t StreamCount>
 void walk_panels(const Multiplication& a) {
   const std::size_t count = a.panel_end - a.panel_begin, longest = (count + StreamCount - 1) / StreamCount;

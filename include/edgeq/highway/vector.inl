@@ -16,15 +16,20 @@ using Word = hn::Vec<WordTag>;
 using Int16 = hn::Vec<Int16Tag>;
 using Word16 = hn::Vec<Word16Tag>;
 
-#if !HWY_NATIVE_FMA && HWY_HAVE_FLOAT64
-/// a * b + c, of doubles that are floats, rounded to odd: toward zero, then the last bit set if that was inexact.
+// Emulated vectors turn an infinite double into the largest float.
+#undef EDGEQ_FMA_BY_DOUBLE
+#define EDGEQ_FMA_BY_DOUBLE (!HWY_NATIVE_FMA && HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_EMU128)
+
+#if EDGEQ_FMA_BY_DOUBLE
+/// a * b + c, of doubles that are floats, rounded to odd: toward zero, then the last bit set if that was
+/// inexact.
 ///
 /// The product of two floats has 48 bits and is exact. Two-sum gives the error of the sum, exactly. Where the
-/// error points toward zero the sum was rounded away from zero, and the neighbour below is the truncated value;
-/// patterns of doubles are ordered like their magnitudes, so that is the pattern minus one. A sum of zero is
-/// exact, and one that is infinite or NaN has an error that is NaN, which compares as exact. 53 bits rounded to
-/// odd, then rounded to any 51 or fewer, are as if rounded once (Boldo and Melquiond 2008): a float has 24, or
-/// fewer where it is subnormal.
+/// error points toward zero the sum was rounded away from zero, and the neighbour below is the truncated
+/// value; patterns of doubles are ordered like their magnitudes, so that is the pattern minus one. A sum of
+/// zero is exact, and one that is infinite or NaN has an error that is NaN, which compares as exact. 53 bits
+/// rounded to odd, then rounded to any 51 or fewer, are as if rounded once (Boldo and Melquiond 2008): a
+/// float has 24, or fewer where it is subnormal.
 template <class D>
 HWY_INLINE hn::Vec<D> fma_to_odd(D d, hn::Vec<D> a, hn::Vec<D> b, hn::Vec<D> c) {
   const hn::RebindToUnsigned<D> bits;
@@ -43,16 +48,16 @@ HWY_INLINE hn::Vec<D> fma_to_odd(D d, hn::Vec<D> a, hn::Vec<D> b, hn::Vec<D> c) 
 HWY_INLINE Float fused_multiply_add(Float a, Float b, Float c) {
 #if HWY_NATIVE_FMA
   return hn::MulAdd(a, b, c);
-#elif HWY_HAVE_FLOAT64
+#elif EDGEQ_FMA_BY_DOUBLE
   const FloatTag full;
   const hn::Half<FloatTag> half;
   const hn::Rebind<double, hn::Half<FloatTag>> wide;
-  const auto lower = fma_to_odd(wide, hn::PromoteTo(wide, hn::LowerHalf(half, a)),
-                                hn::PromoteTo(wide, hn::LowerHalf(half, b)),
-                                hn::PromoteTo(wide, hn::LowerHalf(half, c)));
-  const auto upper = fma_to_odd(wide, hn::PromoteTo(wide, hn::UpperHalf(half, a)),
-                                hn::PromoteTo(wide, hn::UpperHalf(half, b)),
-                                hn::PromoteTo(wide, hn::UpperHalf(half, c)));
+  const auto lower =
+      fma_to_odd(wide, hn::PromoteTo(wide, hn::LowerHalf(half, a)),
+                 hn::PromoteTo(wide, hn::LowerHalf(half, b)), hn::PromoteTo(wide, hn::LowerHalf(half, c)));
+  const auto upper =
+      fma_to_odd(wide, hn::PromoteTo(wide, hn::UpperHalf(half, a)),
+                 hn::PromoteTo(wide, hn::UpperHalf(half, b)), hn::PromoteTo(wide, hn::UpperHalf(half, c)));
   return hn::Combine(full, hn::DemoteTo(half, upper), hn::DemoteTo(half, lower));
 #else
   const FloatTag d;
@@ -65,9 +70,9 @@ HWY_INLINE Float fused_multiply_add(Float a, Float b, Float c) {
 #endif
 }
 
-/// f16 in the low half of each lane, the high half zero. Moved up to a float's fraction, its exponent is 112 too
-/// small: a multiplication by 2^112 corrects it exactly and makes subnormals normal. Infinities and NaN have all
-/// exponent bits set in both.
+/// f16 in the low half of each lane, the high half zero. Moved up to a float's fraction, its exponent is 112
+/// too small: a multiplication by 2^112 corrects it exactly and makes subnormals normal. Infinities and NaN
+/// have all exponent bits set in both.
 HWY_INLINE Float float_of_half(Word half) {
   const FloatTag d;
   const WordTag w;

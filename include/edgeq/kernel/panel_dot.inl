@@ -58,10 +58,10 @@ struct PanelDot {
     EDGEQ_FOR (s, Streams) first[s] = g.panels + panel[s] * geometry.panel_bytes;
     const std::byte* rows[Rows];
     EDGEQ_FOR (m, Rows) rows[m] = g.prepared + (row + m) * g.layout.row_bytes;
-    const auto sum_of = [&](std::size_t m, std::size_t block) {
+    const auto sum_of = [&](std::size_t m, std::size_t block) EDGEQ_INLINE_LAMBDA {
       return reinterpret_cast<const std::int32_t*>(rows[m] + g.layout.sums_offset)[block];
     };
-    const auto scale_of = [&](std::size_t m, std::size_t index) {
+    const auto scale_of = [&](std::size_t m, std::size_t index) EDGEQ_INLINE_LAMBDA {
       return reinterpret_cast<const float*>(rows[m] + g.layout.scales_offset)[index];
     };
 

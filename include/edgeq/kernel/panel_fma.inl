@@ -80,14 +80,14 @@ struct PanelFma {
                group * geometry.x_group + k_begin;
 
       for (std::size_t l = 0; l < lines; ++l) {
-        const auto element = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+        const auto element = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) EDGEQ_INLINE_LAMBDA {
           EDGEQ_FOR (s, Streams)
             EDGEQ_FOR (r, registers) {
               const Float w = weight<I>(line[s] + r * Simd::lanes * 4, header[s][r]);
               EDGEQ_FOR (m, Rows) acc[m][s][r] = Simd::fma(w, Simd::set1(x[m][I]), acc[m][s][r]);
             }
         };
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) EDGEQ_INLINE_LAMBDA {
           (element(std::integral_constant<std::size_t, I>{}), ...);
         }
         (std::make_index_sequence<Format::k_per_line>{});
