@@ -12,7 +12,9 @@ list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
 # Every program here links it.
 add_library(edgeq_development INTERFACE)
 target_link_libraries(edgeq_development INTERFACE edgeq)
-target_compile_options(edgeq_development INTERFACE -Wall -Wextra -Wpedantic -Wconversion)
+# GCC 12 sees overlaps that are not there where std::string adds a literal (its bug 105651).
+target_compile_options(edgeq_development INTERFACE -Wall -Wextra -Wpedantic -Wconversion
+                                                   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 
 # edgeq_report(PART STATE): a line of the summary.
 function(edgeq_report part state)

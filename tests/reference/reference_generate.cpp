@@ -101,8 +101,9 @@ generate::TokenizerData tokenizer_data(const File& file) {
   generate::TokenizerData data;
   data.tokens = strings("tokenizer.ggml.tokens");
   data.merges = strings("tokenizer.ggml.merges");
-  if (const auto* types = file.find("tokenizer.ggml.token_type")) {
-    for (const auto type : types->as_i64s().value()) data.token_types.push_back(static_cast<int>(type));
+  if (const auto* value = file.find("tokenizer.ggml.token_type")) {
+    const auto types = value->as_i64s().value();
+    for (const auto type : types) data.token_types.push_back(static_cast<int>(type));
   }
   if (const auto* pre = file.find("tokenizer.ggml.pre")) data.pre = pre->as_string().value();
   data.bos = id("tokenizer.ggml.bos_token_id");

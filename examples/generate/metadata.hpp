@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads single values of a GGUF file's metadata; a value that is missing, of another kind or out of range is
+// refused with one sentence that names its key.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "edgeq/import/gguf.hpp"
+
+namespace generate {
+
+/// The greatest size that metadata may ask for; products of three of them do not overflow.
+inline constexpr std::size_t largest_size = 1'000'000;
+
+/// An integer from 1 to `largest_size`; nullopt if the key is missing.
+std::optional<std::size_t> find_size(const edgeq::gguf::File& file, std::string_view key);
+/// The same, for a key that must be there.
+std::size_t need_size(const edgeq::gguf::File& file, std::string_view key);
+
+/// A finite number above 0; nullopt if the key is missing.
+std::optional<double> find_positive(const edgeq::gguf::File& file, std::string_view key);
+/// The same, for a key that must be there.
+double need_positive(const edgeq::gguf::File& file, std::string_view key);
+
+/// A text; nullopt if the key is missing.
+std::optional<std::string> find_text(const edgeq::gguf::File& file, std::string_view key);
+
+/// A bool; `otherwise` if the key is missing.
+bool find_flag(const edgeq::gguf::File& file, std::string_view key, bool otherwise);
+
+}

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs the system packages that the examples ("build") or the examples, tests and benches ("all") need and lacks none.
+set -eu
+
+purpose=${1:-all}
+
+debian_build="g++ cmake make pkg-config libcli11-dev nlohmann-json3-dev libutf8proc-dev libhwy-dev libxsimd-dev python3 python3-pip"
+debian_tests="libgtest-dev libbenchmark-dev clang qemu-user binutils"
+homebrew_build="cmake pkg-config cli11 nlohmann-json utf8proc highway xsimd python3"
+homebrew_tests="googletest google-benchmark"
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+if command -v apt-get >/dev/null; then
+  wanted=$debian_build
+  [ "$purpose" = build ] || wanted="$wanted $debian_tests"
+  missing=
+  for package in $wanted; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $package"
+  done
+  if [ -n "$missing" ]; then
+    echo "installing:$missing"
+    as_root apt-get update -qq
+    # shellcheck disable=SC2086  # a list of words
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+  fi
+elif command -v brew >/dev/null; then
+  wanted=$homebrew_build
+  [ "$purpose" = build ] || wanted="$wanted $homebrew_tests"
+  # shellcheck disable=SC2086
+  brew install --quiet $wanted
+else
+  echo "install_dependencies.sh knows Debian, Ubuntu and Homebrew; elsewhere install: $debian_build" >&2
+fi
