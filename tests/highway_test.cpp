@@ -22,6 +22,10 @@ using Isas = IsaList<isa::highway, isa::generic>;
 using IntegerActivations =
     ActivationList<DynamicInt8, DynamicInt8PerGroup, DynamicInt16, DynamicInt16PerGroup>;
 
+struct Depth {
+  std::size_t k, group;
+};
+
 /// Calls body for each target compiled and supported, as the only one of the machine.
 template <class Body>
 void for_each_target(const Body& body) {
@@ -104,9 +108,6 @@ void expect_generic_bits(const std::vector<AnyLinear>& layers, const std::vector
 
 template <class F, class... Activations>
 void expect_generic_bits(ActivationList<Activations...>) {
-  struct Depth {
-    std::size_t k, group;
-  };
   // Groups that divide K and that do not, longer than K, shorter than a line, longer than an accumulation
   // block.
   for (const auto [k, group] :
@@ -209,7 +210,8 @@ TEST(Highway, MultiplyAddRoundsOnce) {
 /// The documented bound of F32, with the bias as one more term: (K + 4) * 2^-23 * sum |x| |w|.
 template <class F>
 void expect_float_bound() {
-  for (const auto& [k, group] : {std::pair<std::size_t, std::size_t>{1, 1}, {7, 3}, {100, 48}, {1000, 600}}) {
+  for (const Depth& depth : {Depth{1, 1}, {7, 3}, {100, 48}, {1000, 600}}) {
+    const std::size_t k = depth.k, group = depth.group;
     SCOPED_TRACE("K = " + std::to_string(k) + ", group " + std::to_string(group));
     const test::Weights<F> weights = test::random_weights<F>(130, k, group, k);
     const std::vector<float> bias = test::random_floats(130, k), x = test::random_floats(9 * k, k + 1);

@@ -11,8 +11,8 @@
 
 namespace generate {
 
-/// The greatest size that metadata may ask for; products of three of them do not overflow.
-inline constexpr std::size_t largest_size = 1'000'000;
+/// The greatest size that metadata may ask for: far above any model, and products of two do not overflow.
+inline constexpr std::size_t largest_size = std::size_t{1} << 24;
 
 /// An integer from 1 to `largest_size`; nullopt if the key is missing.
 std::optional<std::size_t> find_size(const edgeq::gguf::File& file, std::string_view key);

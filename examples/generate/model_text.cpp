@@ -83,8 +83,8 @@ std::vector<int> ModelText::encode(const std::string& system, const std::string&
     std::vector<Message> messages;
     if (!system.empty()) messages.push_back({"system", system});
     messages.push_back({"user", prompt});
-    const auto spelling = [&](int token) { return token < 0 ? std::string() : tokenizer.spelling(token); };
-    text = render_chat(chat_template, messages, true, spelling(tokenizer.bos()), spelling(tokenizer.eos()));
+    text = render_chat(chat_template, messages, true, tokenizer.spelling(tokenizer.bos()),
+                       tokenizer.spelling(tokenizer.eos()));
   }
   std::vector<int> tokens = tokenizer.encode_prompt(text, true);
   if (tokens.empty()) throw std::runtime_error("the prompt is empty: there is nothing to continue");

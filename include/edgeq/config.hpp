@@ -38,15 +38,21 @@
 #define EDGEQ_BASELINE_ISA scalar
 #endif
 
-// The component edgeq::highway adds kernels to every table, so units with and without it must not share
-// tables either.
-#define EDGEQ_CONCATENATE_(a, b) a##b
-#define EDGEQ_CONCATENATE(a, b) EDGEQ_CONCATENATE_(a, b)
+// The components edgeq::highway and edgeq::xsimd change tables and functions, so units with and without them
+// must not share those either.
+#define EDGEQ_CONCATENATE_(a, b, c) a##b##c
+#define EDGEQ_CONCATENATE(a, b, c) EDGEQ_CONCATENATE_(a, b, c)
 #if defined(EDGEQ_HAS_HIGHWAY)
-#define EDGEQ_BASELINE EDGEQ_CONCATENATE(EDGEQ_BASELINE_ISA, _highway)
+#define EDGEQ_BASELINE_HIGHWAY _highway
 #else
-#define EDGEQ_BASELINE EDGEQ_BASELINE_ISA
+#define EDGEQ_BASELINE_HIGHWAY
 #endif
+#if defined(EDGEQ_HAS_XSIMD)
+#define EDGEQ_BASELINE_XSIMD _xsimd
+#else
+#define EDGEQ_BASELINE_XSIMD
+#endif
+#define EDGEQ_BASELINE EDGEQ_CONCATENATE(EDGEQ_BASELINE_ISA, EDGEQ_BASELINE_HIGHWAY, EDGEQ_BASELINE_XSIMD)
 
 // IEEE arithmetic between BEGIN and END, even under -ffast-math: the numerics contract depends on it.
 #define EDGEQ_PRAGMA(x) _Pragma(#x)
@@ -79,7 +85,7 @@
   EDGEQ_PRAGMA(GCC target(features))                     \
   EDGEQ_PRAGMA(GCC diagnostic push)                      \
   EDGEQ_PRAGMA(GCC diagnostic ignored "-Wuninitialized") \
-      EDGEQ_PRAGMA(GCC diagnostic ignored "-Wmaybe-uninitialized")
+  EDGEQ_PRAGMA(GCC diagnostic ignored "-Wmaybe-uninitialized")
 #define EDGEQ_TARGET_END EDGEQ_PRAGMA(GCC diagnostic pop) EDGEQ_PRECISE_END
 #endif
 
