@@ -30,8 +30,10 @@ void expect_weights_found_again(std::size_t dynamic, std::initializer_list<std::
       for (std::size_t i = 0; i < n; ++i) {
         panels->template unpack_row<F>(i, row.data());
         for (std::size_t j = 0; j < k; ++j) {
-          ASSERT_EQ(F::decode(view, i, j), weights.value(i, j)) << F::name() << " decode [" << i << ", " << j << "]";
-          ASSERT_TRUE(test::same(row[j], F::decode(view, i, j))) << F::name() << " [" << i << ", " << j << "]";
+          ASSERT_EQ(F::decode(view, i, j), weights.value(i, j))
+              << F::name() << " decode [" << i << ", " << j << "]";
+          ASSERT_TRUE(test::same(row[j], F::decode(view, i, j)))
+              << F::name() << " [" << i << ", " << j << "]";
         }
         ASSERT_TRUE(test::is_unwritten(row[k])) << "more than K floats written";
       }
@@ -55,12 +57,18 @@ void expect_scales_found_again() {
   expect_groups_found_again<Format, Float16>();
   expect_groups_found_again<Format, float>();
 }
-template <int G, class S> using Sym4 = Int4<G, S>;
-template <int G, class S> using Zero4 = Int4Zero<G, S>;
-template <int G, class S> using Min4 = Int4Min<G, S>;
-template <int G, class S> using Sym8 = Int8<G, S>;
-template <int G, class S> using Zero8 = Int8Zero<G, S>;
-template <int G, class S> using Min8 = Int8Min<G, S>;
+template <int G, class S>
+using Sym4 = Int4<G, S>;
+template <int G, class S>
+using Zero4 = Int4Zero<G, S>;
+template <int G, class S>
+using Min4 = Int4Min<G, S>;
+template <int G, class S>
+using Sym8 = Int8<G, S>;
+template <int G, class S>
+using Zero8 = Int8Zero<G, S>;
+template <int G, class S>
+using Min8 = Int8Min<G, S>;
 
 TEST(Layout, FindsEveryWeightAgain) {
   expect_scales_found_again<Sym4>();
@@ -86,8 +94,8 @@ TEST(Layout, DequantizedRowOfALayerIsDecode) {
   }
 }
 
-// Two groups of 12 k of 4-bit codes, code(n, k) = (n + k) mod 16, are one record: two headers of 32 bytes, then
-// two lines for each group. Byte (k8, column, i) = code(8 k8 + i) | code(8 k8 + i + 4) << 4.
+// Two groups of 12 k of 4-bit codes, code(n, k) = (n + k) mod 16, are one record: two headers of 32 bytes,
+// then two lines for each group. Byte (k8, column, i) = code(8 k8 + i) | code(8 k8 + i + 4) << 4.
 TEST(Layout, BytesOfNibbles) {
   using F = Int4<12, BFloat16>;
   test::Weights<F> weights(17, 24);
@@ -127,8 +135,8 @@ TEST(Layout, BytesOfNibbles) {
   for (std::size_t i = 0; i < 64; ++i) EXPECT_TRUE(i % 32 < 2 || p[320 + i] == 0) << "scale byte " << i;
 }
 
-// The header of a group: scales [16], then minima or zeros [16]. With zeros of one byte four headers fill cache
-// lines, 4 * (64 + 16) bytes, whether the groups exist or not. Lines of 16 columns x 4 k follow.
+// The header of a group: scales [16], then minima or zeros [16]. With zeros of one byte four headers fill
+// cache lines, 4 * (64 + 16) bytes, whether the groups exist or not. Lines of 16 columns x 4 k follow.
 TEST(Layout, BytesOfBytesAndHeaders) {
   using Z = Int8Zero<8, float>;
   test::Weights<Z> zeros(2, 8);
@@ -170,9 +178,9 @@ TEST(Layout, BytesOfFloats) {
   ASSERT_TRUE(bf16);
   const std::uint8_t* p = bf16->panels();
   EXPECT_EQ(bf16->geometry().packed_bytes(), 128u);
-  EXPECT_EQ(p[0], 0x02);  // W[0, 0]
-  EXPECT_EQ(p[2], 0x04);  // W[0, 1]
-  EXPECT_EQ(p[4], 0x08);  // W[1, 0]
+  EXPECT_EQ(p[0], 0x02);   // W[0, 0]
+  EXPECT_EQ(p[2], 0x04);   // W[0, 1]
+  EXPECT_EQ(p[4], 0x08);   // W[1, 0]
   EXPECT_EQ(p[64], 0x06);  // W[0, 2]
 
   const std::vector<float> words = {1.0f, 2.0f, 3.0f, 4.0f};
@@ -195,7 +203,8 @@ TEST(Layout, SizesAreKnownBeforePacking) {
   EXPECT_EQ(bytes(PanelGeometry::of<Int4<128>>({0, 128, 128})), 0u);
   EXPECT_EQ(bytes(PanelGeometry::of<Int4<128>>({5, 0, 128})), 0u);
   // 65537 rows of 65536 codes: 4097 panels of 256 records of two groups, beyond 2^31.
-  EXPECT_EQ(bytes(PanelGeometry::of<Int4<128>>({65537, 65536, 128})), std::size_t{4097} * 256 * (64 + 32 * 64));
+  EXPECT_EQ(bytes(PanelGeometry::of<Int4<128>>({65537, 65536, 128})),
+            std::size_t{4097} * 256 * (64 + 32 * 64));
 }
 
 TEST(Layout, ImpossibleSizesAreRefused) {
@@ -211,7 +220,8 @@ TEST(Layout, ImpossibleSizesAreRefused) {
                  ErrorCode::too_large, "2^47");
   expect_refused(PanelGeometry::of<F32Weight>({std::size_t{1} << 30, std::size_t{1} << 20, 1}),
                  ErrorCode::too_large, "2^47");
-  expect_refused(PanelGeometry::of<Int4<dynamic_group>>({16, 16, 0}), ErrorCode::invalid_argument, "group size is 0");
+  expect_refused(PanelGeometry::of<Int4<dynamic_group>>({16, 16, 0}), ErrorCode::invalid_argument,
+                 "group size is 0");
   // Products that wrap to 0, which is the size of the empty spans.
   expect_refused(packed<Int8<32>>(Int8<32>::View{huge, 4, {}, {}}), ErrorCode::too_large, "N x K");
   expect_refused(packed<F32Weight>(FloatView<float>{huge, 4, {}}), ErrorCode::too_large, "N x K");

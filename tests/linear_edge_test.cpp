@@ -15,7 +15,8 @@ using test::same;
 constexpr float infinity = HUGE_VALF;
 
 template <class F, class... Activations>
-void for_each_kernel_and_activation(const typename F::View& view, const std::vector<float>& bias, const auto& body) {
+void for_each_kernel_and_activation(const typename F::View& view, const std::vector<float>& bias,
+                                    const auto& body) {
   const AnyLinear layer = test::pack<F, Activations...>(view, bias);
   for (const char* activation : {Activations::name...}) for_each_kernel(*layer.with(activation), body);
 }
@@ -42,9 +43,15 @@ void expect_bad_row_alone() {
           }
       });
 }
-TEST(BadRow, Int4) { expect_bad_row_alone<Int4<32, Float16>, DynamicInt8, DynamicInt8PerGroup, DynamicInt16, F32>(); }
-TEST(BadRow, Int8WithMinimum) { expect_bad_row_alone<Int8Min<32>, DynamicInt8, DynamicInt16PerGroup, F32>(); }
-TEST(BadRow, BFloat16Weight) { expect_bad_row_alone<Bf16Weight, F32>(); }
+TEST(BadRow, Int4) {
+  expect_bad_row_alone<Int4<32, Float16>, DynamicInt8, DynamicInt8PerGroup, DynamicInt16, F32>();
+}
+TEST(BadRow, Int8WithMinimum) {
+  expect_bad_row_alone<Int8Min<32>, DynamicInt8, DynamicInt16PerGroup, F32>();
+}
+TEST(BadRow, BFloat16Weight) {
+  expect_bad_row_alone<Bf16Weight, F32>();
+}
 
 // One weight, scale or minimum of column `bad` is replaced by each value that is not finite.
 template <class T>
@@ -59,7 +66,8 @@ void expect_bad_column_alone(Array array) {
   const std::size_t per_row = (clean_weights.*array).size() / n;
   for (const std::size_t bad : {0u, 15u, 16u, 36u})
     for (const std::size_t at : {std::size_t{0}, per_row - 1})
-      for (const auto value : not_finite<typename std::decay_t<decltype(clean_weights.*array)>::value_type>()) {
+      for (const auto value :
+           not_finite<typename std::decay_t<decltype(clean_weights.*array)>::value_type>()) {
         auto weights = clean_weights;
         (weights.*array)[bad * per_row + at] = value;
         const AnyLinear clean_layer = test::pack<F, Activations...>(clean_weights.view(), bias);
@@ -105,12 +113,12 @@ TEST(ZeroRow, GivesExactlyTheBias) {
   }
   std::vector<float> bias(n);
   for (std::size_t i = 0; i < n; ++i) bias[i] = static_cast<float>(i + 1);
-  for_each_kernel_and_activation<F, DynamicInt8, DynamicInt8PerGroup, DynamicInt16, DynamicInt16PerGroup, F32>(
-      weights.view(), bias, [&](const AnyLinear& kernel, const char*) {
-        const auto y = run_layer(kernel, x.data(), m);
-        for (std::size_t i = n; i < 3 * n; ++i) EXPECT_EQ(y[i], bias[i % n]) << "row " << i / n;
-        for (std::size_t i = 0; i < n; ++i) EXPECT_NE(y[i], bias[i]) << "row 0 is not zero";
-      });
+  for_each_kernel_and_activation<F, DynamicInt8, DynamicInt8PerGroup, DynamicInt16, DynamicInt16PerGroup,
+                                 F32>(weights.view(), bias, [&](const AnyLinear& kernel, const char*) {
+    const auto y = run_layer(kernel, x.data(), m);
+    for (std::size_t i = n; i < 3 * n; ++i) EXPECT_EQ(y[i], bias[i % n]) << "row " << i / n;
+    for (std::size_t i = 0; i < n; ++i) EXPECT_NE(y[i], bias[i]) << "row 0 is not zero";
+  });
 }
 
 // Rows whose largest element is near the ends of the range of float, for weights that keep y well inside.
@@ -122,13 +130,41 @@ class Range : public testing::Test {
   Range() : weights(test::random_weights<F>(n, k, 0, 9)) { weights.set_scales(0x1p-8f); }
 
   test::Weights<F> weights;
-  const std::vector<float> x = {1e38f,           -1e38f,     1,        0,       0,         //
-                                1e-45f,          0,          0,        0,       0,         //
-                                0,               0,          0,        0,       -1e-45f,   //
-                                largest,         largest,    -largest, largest, -largest,  //
-                                0x1p-100f,       0x1p-101f,  0,        0,       0,         //
-                                0x1.fffffep-101f, 0x1p-126f, 0,        0,       0,         //
-                                1e-38f,          1e-39f,     -1e-40f,  0,       0};
+  const std::vector<float> x = {1e38f,
+                                -1e38f,
+                                1,
+                                0,
+                                0,  //
+                                1e-45f,
+                                0,
+                                0,
+                                0,
+                                0,  //
+                                0,
+                                0,
+                                0,
+                                0,
+                                -1e-45f,  //
+                                largest,
+                                largest,
+                                -largest,
+                                largest,
+                                -largest,  //
+                                0x1p-100f,
+                                0x1p-101f,
+                                0,
+                                0,
+                                0,  //
+                                0x1.fffffep-101f,
+                                0x1p-126f,
+                                0,
+                                0,
+                                0,  //
+                                1e-38f,
+                                1e-39f,
+                                -1e-40f,
+                                0,
+                                0};
 };
 TEST_F(Range, IntegerActivations) {
   const AnyLinear layer = test::pack<F, DynamicInt8, DynamicInt8PerGroup, DynamicInt16>(weights.view());
@@ -178,7 +214,8 @@ TEST(Outlier, CostsWhatTheActivationSays) {
                {"int16/group", bound(1000.0 / 32512) * 31 / 127 + bound(0.01 / 32512)},
                {"f32", test::float_bound(k) * exact}};
   const AnyLinear layer =
-      test::pack<F, DynamicInt8, DynamicInt16, DynamicInt8PerGroup, DynamicInt16PerGroup, F32>(weights.view());
+      test::pack<F, DynamicInt8, DynamicInt16, DynamicInt8PerGroup, DynamicInt16PerGroup, F32>(
+          weights.view());
   for (const auto& c : cases)
     for_each_kernel(*layer.with(c.activation), [&](const AnyLinear& kernel, const char*) {
       EXPECT_NEAR(run_layer(kernel, x.data(), 1)[0], exact, c.bound);

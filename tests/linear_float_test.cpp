@@ -31,7 +31,8 @@ void expect_within_bound(std::size_t dynamic, std::initializer_list<std::size_t>
         for (const std::size_t rows : {1u, 2u, 3u, 4u, 5u, 9u}) {
           const auto y = run_layer(kernel, x.data(), rows, test::LastTaskFirst{rows % 2 ? 1u : 3u});
           for (std::size_t i = 0; i < y.size(); ++i) {
-            const double error = std::fabs(y[i] - exact[i].value), bound = test::float_bound(k) * exact[i].magnitude;
+            const double error = std::fabs(y[i] - exact[i].value),
+                         bound = test::float_bound(k) * exact[i].magnitude;
             ASSERT_LE(error, bound) << "y[" << i / n << ", " << i % n << "] of " << rows << " rows";
             if (bound != 0.0) worst = std::max(worst, error / bound);
           }
@@ -61,13 +62,14 @@ void expect_single_weights_exact(std::size_t dynamic, std::size_t k) {
 
 template <class F>
 class FloatActivation : public testing::Test {};
-using Formats =
-    testing::Types<Int4<32, BFloat16>, Int4<per_tensor, float>, Int4Zero<20, Float16>, Int4Min<48, float>,
-                   Int8<640, Float16>, Int8Zero<per_channel, BFloat16>, Int8Min<dynamic_group, Float16>, F32Weight,
-                   F16Weight, Bf16Weight>;
+using Formats = testing::Types<Int4<32, BFloat16>, Int4<per_tensor, float>, Int4Zero<20, Float16>,
+                               Int4Min<48, float>, Int8<640, Float16>, Int8Zero<per_channel, BFloat16>,
+                               Int8Min<dynamic_group, Float16>, F32Weight, F16Weight, Bf16Weight>;
 TYPED_TEST_SUITE(FloatActivation, Formats, );
 
-TYPED_TEST(FloatActivation, StaysWithinTheBound) { expect_within_bound<TypeParam>(24, {1, 31, 77, 257, 1291}); }
+TYPED_TEST(FloatActivation, StaysWithinTheBound) {
+  expect_within_bound<TypeParam>(24, {1, 31, 77, 257, 1291});
+}
 TYPED_TEST(FloatActivation, ReadsSingleWeightsExactly) {
   expect_single_weights_exact<TypeParam>(24, 83);
   expect_single_weights_exact<TypeParam>(7, 33);
@@ -78,9 +80,9 @@ TEST(FloatActivationBias, IsRoundedToo) {
   test::Weights<F32Weight> weights(1, 1);
   weights.values[0] = 0x1p-30f;
   const float one = 1.0f;
-  for_each_kernel(test::pack<F32Weight, F32>(weights.view(), {1.0f}), [&](const AnyLinear& kernel, const char*) {
-    EXPECT_EQ(run_layer(kernel, &one, 1)[0], 1.0f);
-  });
+  for_each_kernel(
+      test::pack<F32Weight, F32>(weights.view(), {1.0f}),
+      [&](const AnyLinear& kernel, const char*) { EXPECT_EQ(run_layer(kernel, &one, 1)[0], 1.0f); });
 }
 
 }

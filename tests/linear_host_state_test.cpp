@@ -27,7 +27,8 @@ template <class F>
 void expect_scales_kept(const test::Weights<F>& weights, float first) {
   const std::vector<float> x = {first, 0.0f, 0.0f};
   std::vector<float> exact;
-  for (std::size_t n = 0; n < weights.n; ++n) exact.push_back(first * static_cast<float>(weights.scale(n, 0)));
+  for (std::size_t n = 0; n < weights.n; ++n)
+    exact.push_back(first * static_cast<float>(weights.scale(n, 0)));
   const auto integer = test::integer_model<F, DynamicInt16>(weights, x, 1, {});
   for (const bool flush : {false, true})
     for (const bool upward : {false, true}) {
@@ -68,7 +69,8 @@ TEST(Scale, Float16KeepsItsValue) {
                   });
 }
 TEST(Scale, BFloat16KeepsItsValue) {
-  const auto weights = one_column_each<BFloat16>({{0x0000}, {0x0001}, {0x007F}, {0x0080}, {0x8001}, {0xBF80}});
+  const auto weights =
+      one_column_each<BFloat16>({{0x0000}, {0x0001}, {0x007F}, {0x0080}, {0x8001}, {0xBF80}});
   expect_scales_kept(weights, 0x1p100f);
   expect_scales_kept(weights, 1.0f);  // results are subnormal
 }
@@ -86,7 +88,8 @@ TEST(HostState, ChangesNoBit) {
   auto x = test::random_floats(m * k, 2);
   for (std::size_t i = 0; i < k; ++i) x[i] *= 0x1p-120f;  // prepared from, and into, the edge of subnormals
   const auto bias = test::random_floats(n, 3);
-  const AnyLinear layer = test::pack<F, DynamicInt8, DynamicInt8PerGroup, DynamicInt16, F32>(weights.view(), bias);
+  const AnyLinear layer =
+      test::pack<F, DynamicInt8, DynamicInt8PerGroup, DynamicInt16, F32>(weights.view(), bias);
   for (const char* activation : {"int8", "int8/group", "int16", "f32"})
     for_each_kernel(*layer.with(activation), [&](const AnyLinear& kernel, const char*) {
       const auto expected = test::run_layer(kernel, x.data(), m);

@@ -14,7 +14,8 @@ TEST(Int8Model, Group8WithMinima) {
   expect_integer_model<Int8Min<8, float>, DynamicInt8, DynamicInt16PerGroup>({1, 8, 61});
 }
 TEST(Int8Model, Group20WithZeros) {
-  expect_integer_model<Int8Zero<20, Float16>, DynamicInt8, DynamicInt8PerGroup, DynamicInt16>({3, 20, 39, 133});
+  expect_integer_model<Int8Zero<20, Float16>, DynamicInt8, DynamicInt8PerGroup, DynamicInt16>(
+      {3, 20, 39, 133});
 }
 TEST(Int8Model, Group32) {
   expect_integer_model<Int8<32, Float16>, DynamicInt8, DynamicInt8PerGroup, DynamicInt16>({31, 33, 256});
@@ -23,7 +24,8 @@ TEST(Int8Model, Group48WithZeros) {
   expect_integer_model<Int8Zero<48, float>, DynamicInt8, DynamicInt16PerGroup>({5, 49, 143});
 }
 TEST(Int8Model, Group128WithMinima) {
-  expect_integer_model<Int8Min<128, BFloat16>, DynamicInt8, DynamicInt8PerGroup, DynamicInt16>({127, 130, 384});
+  expect_integer_model<Int8Min<128, BFloat16>, DynamicInt8, DynamicInt8PerGroup, DynamicInt16>(
+      {127, 130, 384});
 }
 TEST(Int8Model, Group640LongerThanABlock) {
   expect_integer_model<Int8<640, BFloat16>, DynamicInt8PerGroup, DynamicInt16>({511, 639, 1291});

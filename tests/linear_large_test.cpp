@@ -19,7 +19,8 @@ struct LastRowOnly {
   void read(std::size_t n, std::size_t r, F::Rows& block) const noexcept {
     std::fill_n(block.codes.begin() + static_cast<std::ptrdiff_t>(r * depth), depth, std::uint8_t{9});
     if (n != rows - 1) return;
-    for (std::size_t g = 0; g < block.groups; ++g) block.scales[r * block.groups + g] = from_float<BFloat16>(1.0f);
+    for (std::size_t g = 0; g < block.groups; ++g)
+      block.scales[r * block.groups + g] = from_float<BFloat16>(1.0f);
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// No byte beyond any buffer is read or written: each one touches an inaccessible page. Addresses may be odd and
-// rows 2^32 elements apart.
+// No byte beyond any buffer is read or written: each one touches an inaccessible page. Addresses may be odd
+// and rows 2^32 elements apart.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -17,7 +17,8 @@ using test::Guarded;
 
 constexpr std::size_t shapes[][3] = {{3, 5, 33}, {1, 1, 1}, {1, 16, 64}, {9, 37, 130}, {2, 65, 7}};
 
-// The expected y of an activation: the scalar model, or for floats what the same kernel makes of ordinary memory.
+// The expected y of an activation: the scalar model, or for floats what the same kernel makes of ordinary
+// memory.
 template <class F, class A>
 std::vector<float> expected_y(const test::Weights<F>& w, const std::vector<float>& x, std::size_t m,
                               const std::vector<float>& bias, const AnyLinear& kernel) {
@@ -62,13 +63,14 @@ void expect_callers_memory_respected() {
         Prepared prepared;
         ASSERT_TRUE(kernel.prepare(prepared, {x_copy.data(), m, k}));
         kernel.run(prepared, {y.data(), m, n});
-        test::expect_same({y.data(), y.data() + m * n}, expected_y<F, A>(weights, x, m, bias, *ordinary.only(name)));
+        test::expect_same({y.data(), y.data() + m * n},
+                          expected_y<F, A>(weights, x, m, bias, *ordinary.only(name)));
       });
     }
 }
 
-// Everything that the library owns, handed to the kernels as they are in the table: panels, prepared rows, the
-// padded bias.
+// Everything that the library owns, handed to the kernels as they are in the table: panels, prepared rows,
+// the padded bias.
 template <class F, class A>
 void expect_kernels_stay_inside() {
   const CpuFeatures cpu = CpuFeatures::detect();
@@ -94,7 +96,8 @@ void expect_kernels_stay_inside() {
         kernel.prepare({&g, layout, x.data(), k, prepared.data(), 0, m});
         prepared.make_read_only();
         std::vector<float> y(m * n, std::bit_cast<float>(test::unwritten));
-        kernel.gemm({&g, layout, panels.data(), padded_bias.data(), prepared.data(), y.data(), n, m, 0, g.panels});
+        kernel.gemm(
+            {&g, layout, panels.data(), padded_bias.data(), prepared.data(), y.data(), n, m, 0, g.panels});
         test::expect_same(y, expected_y<F, A>(weights, x, m, bias, *layer.only(kernel.isa)));
       }
     }
@@ -107,11 +110,11 @@ struct Pair {
   using Format = F;
   using Activation = A;
 };
-using Pairs = testing::Types<Pair<Int4<32, BFloat16>, DynamicInt8>, Pair<Int4Zero<20, Float16>, DynamicInt16>,
-                             Pair<Int4Min<48, float>, DynamicInt8PerGroup>, Pair<Int8<32, Float16>, DynamicInt16>,
-                             Pair<Int8Min<per_channel, BFloat16>, DynamicInt16PerGroup>,
-                             Pair<Int8Zero<8, float>, F32>, Pair<F32Weight, F32>, Pair<F16Weight, F32>,
-                             Pair<Bf16Weight, F32>>;
+using Pairs =
+    testing::Types<Pair<Int4<32, BFloat16>, DynamicInt8>, Pair<Int4Zero<20, Float16>, DynamicInt16>,
+                   Pair<Int4Min<48, float>, DynamicInt8PerGroup>, Pair<Int8<32, Float16>, DynamicInt16>,
+                   Pair<Int8Min<per_channel, BFloat16>, DynamicInt16PerGroup>, Pair<Int8Zero<8, float>, F32>,
+                   Pair<F32Weight, F32>, Pair<F16Weight, F32>, Pair<Bf16Weight, F32>>;
 TYPED_TEST_SUITE(GuardPages, Pairs, );
 
 TYPED_TEST(GuardPages, AroundTheCallersMemory) {
@@ -152,15 +155,18 @@ TEST(Addresses, StridesBeyond32Bits) {
   constexpr std::size_t m = 3, n = 21, k = 61, stride = (std::size_t{1} << 32) + 5;
   constexpr std::size_t bytes = ((m - 1) * stride + 64) * sizeof(float);
   const auto reserve = [] {
-    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* memory =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return std::unique_ptr<float, void (*)(float*)>(
         memory == MAP_FAILED ? nullptr : static_cast<float*>(memory), [](float* p) { munmap(p, bytes); });
   };
   const auto far_x = reserve(), far_y = reserve();
-  if (far_x == nullptr || far_y == nullptr) GTEST_SKIP() << "no address space for " << bytes << " bytes twice";
+  if (far_x == nullptr || far_y == nullptr)
+    GTEST_SKIP() << "no address space for " << bytes << " bytes twice";
   const auto weights = test::random_weights<F>(n, k, 0, 1);
   const auto x = test::random_floats(m * k, 2);
-  for (std::size_t i = 0; i < m; ++i) std::memcpy(far_x.get() + i * stride, x.data() + i * k, k * sizeof(float));
+  for (std::size_t i = 0; i < m; ++i)
+    std::memcpy(far_x.get() + i * stride, x.data() + i * k, k * sizeof(float));
   const AnyLinear layer = test::pack<F, DynamicInt8, F32>(weights.view());
   for (const char* activation : {"int8", "f32"})
     test::for_each_kernel(*layer.with(activation), [&](const AnyLinear& kernel, const char*) {

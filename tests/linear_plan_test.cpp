@@ -63,7 +63,8 @@ TEST(Plan, TakesTheBestKernelThatTheProcessorHas) {
   EXPECT_EQ(layer_on(everything).plan(1).isa, "avx512_vnni");
   EXPECT_EQ(layer_on(everything.without(Feature::avx512_vnni)).plan(1).isa, "avx_vnni");
   EXPECT_EQ(layer_on(everything.without(Feature::avx512)).plan(1).isa, "avx_vnni");
-  EXPECT_EQ(layer_on(everything.without(feature_mask(Feature::avx512, Feature::avx_vnni))).plan(1).isa, "avx2");
+  EXPECT_EQ(layer_on(everything.without(feature_mask(Feature::avx512, Feature::avx_vnni))).plan(1).isa,
+            "avx2");
   const std::string last = layer_on(nothing).plan(1).isa;
   EXPECT_TRUE(last == "highway" || last == "generic") << last;
 }
@@ -92,8 +93,8 @@ TEST(Plan, CountsWhatItReads) {
   EXPECT_EQ(plan.activation, "int16");
   EXPECT_EQ(layer.with("int8")->plan(1).activation, "int8");
   const std::string text = plan.to_string();
-  for (const char* words : {"int4 sym g128 bf16", "int16", "[3, 128] -> [3, 16]", "avx512_vnni", "1088 weight bytes",
-                            "same bits", "not avx2: "})
+  for (const char* words : {"int4 sym g128 bf16", "int16", "[3, 128] -> [3, 16]", "avx512_vnni",
+                            "1088 weight bytes", "same bits", "not avx2: "})
     EXPECT_NE(text.find(words), std::string::npos) << words << " in: " << text;
   EXPECT_NE(layer.with("f32")->plan(1).numerics, plan.numerics);
 }
@@ -106,7 +107,8 @@ TEST(Plan, MaskedProcessorGivesTheSameBits) {
   const auto x = test::random_floats(m * k, 2);
   const auto expected = test::integer_model<F, DynamicInt16>(weights, x, m, {});
   CpuFeatures cpu = CpuFeatures::detect();
-  for (const Feature feature : {Feature::avx512_bf16, Feature::avx512_vnni, Feature::avx_vnni, Feature::avx512, Feature::avx2}) {
+  for (const Feature feature :
+       {Feature::avx512_bf16, Feature::avx512_vnni, Feature::avx_vnni, Feature::avx512, Feature::avx2}) {
     cpu = cpu.without(feature);
     const auto layer = Linear<F>::pack(weights.view(), {}, InlineExecutor{}, cpu);
     ASSERT_TRUE(layer) << layer.error().message;
@@ -119,14 +121,16 @@ void expect_refused(const auto& result, ErrorCode code, std::initializer_list<co
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, code);
   for (const char* word : words)
-    EXPECT_NE(result.error().message.find(word), std::string::npos) << "no '" << word << "' in: " << result.error().message;
+    EXPECT_NE(result.error().message.find(word), std::string::npos)
+        << "no '" << word << "' in: " << result.error().message;
 }
 
 TEST(Refusal, ProcessorWithoutAnyListedKernel) {
   const test::Weights<Format> weights(16, 128);
   const auto layer = Linear<Format, DynamicInt16, IsaList<isa::avx512_vnni, isa::avx2>>::pack(
       weights.view(), {}, InlineExecutor{}, nothing);
-  expect_refused(layer, ErrorCode::unsupported, {"int4 sym g128 bf16", "lacks avx512, avx512_vnni", "lacks avx2"});
+  expect_refused(layer, ErrorCode::unsupported,
+                 {"int4 sym g128 bf16", "lacks avx512, avx512_vnni", "lacks avx2"});
 }
 
 TEST(Refusal, OnlyAndWithNameWhatIsMissing) {
@@ -172,7 +176,8 @@ TEST(Refusal, SpansThatDoNotFollowFromTheShape) {
   test::Weights<Int4<dynamic_group>> dynamic(3, 64, 32);
   auto no_group = dynamic.view();
   no_group.dynamic = 0;
-  expect_refused(Linear<Int4<dynamic_group>>::pack(no_group), ErrorCode::invalid_argument, {"group size is 0"});
+  expect_refused(Linear<Int4<dynamic_group>>::pack(no_group), ErrorCode::invalid_argument,
+                 {"group size is 0"});
 }
 
 TEST(Refusal, ActivationsOfAnotherWidth) {
@@ -192,7 +197,8 @@ TEST(Refusal, SizesBeyondMemory) {
     void read(std::size_t, std::size_t, Format::Rows&) const noexcept {}
   };
   constexpr std::size_t tera = std::size_t{1} << 40;
-  expect_refused(Linear<Format>::pack_from(Rows{tera, tera}), ErrorCode::too_large, {"1099511627776", "2^47"});
+  expect_refused(Linear<Format>::pack_from(Rows{tera, tera}), ErrorCode::too_large,
+                 {"1099511627776", "2^47"});
 #if !defined(__SANITIZE_ADDRESS__)  // whose allocator ends the program instead
   expect_refused(Linear<Format>::pack_from(Rows{tera / 32, 4096}), ErrorCode::too_large, {"no memory"});
 #endif

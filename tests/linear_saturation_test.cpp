@@ -11,8 +11,8 @@ using namespace edgeq;
 using test::for_each_kernel;
 using test::run_layer;
 
-// All codes equal, x all +limit, all -limit, and alternating: codes of x are x itself, its scale is 1, and y is
-// an integer. Its partial sums, multiples of limit * difference, are exact as floats: 16129 * 2^8 * 2^12.
+// All codes equal, x all +limit, all -limit, and alternating: codes of x are x itself, its scale is 1, and y
+// is an integer. Its partial sums, multiples of limit * difference, are exact as floats: 16129 * 2^8 * 2^12.
 template <class F, class Activation>
 void expect_exact_extremes(int code, int zero, int difference) {
   constexpr float limit = Activation::bits == 8 ? 127.0f : 32512.0f;
@@ -31,7 +31,8 @@ void expect_exact_extremes(int code, int zero, int difference) {
     std::fill_n(expected.begin(), 17, sum);
     std::fill_n(expected.begin() + 17, 17, -sum);
     for_each_kernel(test::pack<F, Activation>(weights.view()), [&](const AnyLinear& kernel, const char*) {
-      EXPECT_EQ(run_layer(kernel, x.data(), 3), expected) << "K = " << k << ", code " << code << ", zero " << zero;
+      EXPECT_EQ(run_layer(kernel, x.data(), 3), expected)
+          << "K = " << k << ", code " << code << ", zero " << zero;
     });
   }
 }

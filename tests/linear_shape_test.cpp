@@ -39,7 +39,8 @@ void expect_bias_for_no_depth() {
   const test::Weights<F> weights(21, 0);
   const auto bias = test::random_floats(21, 1);
   for (const bool has_bias : {false, true}) {
-    const AnyLinear layer = test::pack<F, Activations...>(weights.view(), has_bias ? bias : std::vector<float>());
+    const AnyLinear layer =
+        test::pack<F, Activations...>(weights.view(), has_bias ? bias : std::vector<float>());
     EXPECT_EQ(layer.weight().geometry().packed_bytes(), 0u);
     for (const char* activation : {Activations::name...})
       for_each_kernel(*layer.with(activation), [&](const AnyLinear& kernel, const char*) {

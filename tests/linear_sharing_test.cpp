@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads, copies and layers that share: the same bits for any split of the work, from any pool, on one set of
-// panels.
+// Threads, copies and layers that share: the same bits for any split of the work, from any pool, on one set
+// of panels.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -63,7 +63,8 @@ TEST_F(Sharing, CopiesAndOtherActivationsShareThePanels) {
   const auto other = typed->with<DynamicInt8>();
   ASSERT_TRUE(other);
   EXPECT_EQ(other->weight().panels(), typed->weight().panels());
-  test::expect_same(test::run_layer(*other, x.data(), m), test::integer_model<F, DynamicInt8>(weights, x, m, bias));
+  test::expect_same(test::run_layer(*other, x.data(), m),
+                    test::integer_model<F, DynamicInt8>(weights, x, m, bias));
 }
 
 // A bias of any stored type is its float value.

@@ -15,11 +15,18 @@ namespace {
 using edgeq::BFloat16;
 using edgeq::Float16;
 
-constexpr float from_bits(std::uint32_t bits) { return std::bit_cast<float>(bits); }
-constexpr std::uint16_t bf16(std::uint32_t bits) { return BFloat16::from_float(from_bits(bits)).bits; }
-constexpr std::uint16_t f16(float value) { return Float16::from_float(value).bits; }
+constexpr float from_bits(std::uint32_t bits) {
+  return std::bit_cast<float>(bits);
+}
+constexpr std::uint16_t bf16(std::uint32_t bits) {
+  return BFloat16::from_float(from_bits(bits)).bits;
+}
+constexpr std::uint16_t f16(float value) {
+  return Float16::from_float(value).bits;
+}
 
-static_assert(BFloat16{0x3F80}.to_float() == 1.0f && bf16(0x3F800000) == 0x3F80, "usable in constant expressions");
+static_assert(BFloat16{0x3F80}.to_float() == 1.0f && bf16(0x3F800000) == 0x3F80,
+              "usable in constant expressions");
 static_assert(Float16{0x3C00}.to_float() == 1.0f && f16(1.0f) == 0x3C00, "usable in constant expressions");
 
 template <class T>
@@ -46,8 +53,8 @@ TYPED_TEST(StoredNumber, EveryCodeHasItsValueAndComesBack) {
   }
 }
 
-// Halfway between neighbours the even code wins; one float to either side the nearer one does. The successor of
-// the largest finite value is Inf, with the value that the next exponent would have.
+// Halfway between neighbours the even code wins; one float to either side the nearer one does. The successor
+// of the largest finite value is Inf, with the value that the next exponent would have.
 template <class T>
 void expect_ties_to_even(unsigned infinity) {
   for (unsigned bits = 0; bits < infinity; ++bits) {
@@ -61,11 +68,14 @@ void expect_ties_to_even(unsigned infinity) {
       const unsigned offset = sign < 0 ? 0x8000 : 0;
       EXPECT_EQ(T::from_float(sign * middle).bits, offset + bits + bits % 2) << std::hex << bits;
       EXPECT_EQ(T::from_float(sign * std::nextafter(middle, 0.0f)).bits, offset + bits) << std::hex << bits;
-      EXPECT_EQ(T::from_float(sign * std::nextafter(middle, HUGE_VALF)).bits, offset + bits + 1) << std::hex << bits;
+      EXPECT_EQ(T::from_float(sign * std::nextafter(middle, HUGE_VALF)).bits, offset + bits + 1)
+          << std::hex << bits;
     }
   }
 }
-TYPED_TEST(StoredNumber, TiesRoundToEven) { expect_ties_to_even<TypeParam>(this->infinity); }
+TYPED_TEST(StoredNumber, TiesRoundToEven) {
+  expect_ties_to_even<TypeParam>(this->infinity);
+}
 
 // The conversions are integer arithmetic: no setting of the program reaches them.
 TYPED_TEST(StoredNumber, IgnoresHostState) {
@@ -89,7 +99,8 @@ TEST(BFloat16Number, KnownRoundings) {
                                     {0x7F7FFFFF, 0x7F80}, {0xFF800000, 0xFF80}, {0x00000001, 0x0000},
                                     {0x00400000, 0x0040}, {0x007FFFFF, 0x0080}, {0x80000001, 0x8000}};
   for (const auto& [from, to] : cases) EXPECT_EQ(bf16(from), to) << std::hex << from;
-  for (const std::uint32_t nan : {0x7F800001u, 0x7FFF8C22u, 0x7FFFFFFFu, 0xFF800001u, 0xFFFFFFFFu, 0x7FC00000u}) {
+  for (const std::uint32_t nan :
+       {0x7F800001u, 0x7FFF8C22u, 0x7FFFFFFFu, 0xFF800001u, 0xFFFFFFFFu, 0x7FC00000u}) {
     EXPECT_GT(bf16(nan) & 0x7FFF, 0x7F80) << std::hex << nan;
     EXPECT_EQ(bf16(nan) >> 15, nan >> 31) << std::hex << nan;
   }

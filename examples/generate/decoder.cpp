@@ -117,7 +117,7 @@ void Decoder::run_blocks(std::span<const int> tokens) {
     multiply(block.gate_up, normed, gate_up);
     for_rows(count, [&](std::size_t m) {
       const float* gate = gate_up.row(m);
-      vector_math().swiglu(gate, gate + c.feed_forward, c.feed_forward, activated.row(m));
+      math_->swiglu(gate, gate + c.feed_forward, c.feed_forward, activated.row(m));
     });
     multiply(block.down, activated, normed);
     add(hidden, normed);
@@ -133,7 +133,7 @@ void Decoder::store_keys_and_values(std::size_t block, Rows qkv) {
     const float* cosines = &cosines_[position * c.rope_size];
     const float* sines = &sines_[position * c.rope_size];
     for (std::size_t head = 0; head < c.heads + c.kv_heads; ++head)
-      vector_math().rotate_pairs(qkv.row(m) + head * c.head_size, cosines, sines, c.rope_size);
+      math_->rotate_pairs(qkv.row(m) + head * c.head_size, cosines, sines, c.rope_size);
     const float* key = qkv.row(m) + c.query_width();
     for (std::size_t head = 0; head < c.kv_heads; ++head, key += c.head_size)
       cache_.store(block, head, position, key, key + c.kv_width());
@@ -149,27 +149,27 @@ void Decoder::attend(std::size_t block, Rows qkv, Rows attended) {
     for (std::size_t item = items * task / tasks; item < items * (task + 1) / tasks; ++item) {
       const std::size_t head = item / qkv.rows, m = item % qkv.rows;
       const std::size_t kv_head = head / (c.heads / c.kv_heads);
-      vector_math().attend({.query = qkv.row(m) + head * c.head_size,
-                            .keys = cache_.keys(block, kv_head),
-                            .values = cache_.values(block, kv_head),
-                            .positions = position_ + m + 1,
-                            .head_size = c.head_size,
-                            .value_stride = cache_.value_stride(),
-                            .scale = 1.0f / std::sqrt(static_cast<float>(c.head_size)),
-                            .scores = &buffers_.scores[task * cache_.padded_capacity()],
-                            .result = attended.row(m) + head * c.head_size});
+      math_->attend({.query = qkv.row(m) + head * c.head_size,
+                     .keys = cache_.keys(block, kv_head),
+                     .values = cache_.values(block, kv_head),
+                     .positions = position_ + m + 1,
+                     .head_size = c.head_size,
+                     .value_stride = cache_.value_stride(),
+                     .scale = 1.0f / std::sqrt(static_cast<float>(c.head_size)),
+                     .scores = &buffers_.scores[task * cache_.padded_capacity()],
+                     .result = attended.row(m) + head * c.head_size});
     }
   });
 }
 
 void Decoder::norm(Rows x, const std::vector<float>& weight, Rows y) {
   for_rows(x.rows, [&](std::size_t m) {
-    vector_math().rms_norm(x.row(m), weight.data(), x.columns, model_->config.rms_epsilon, y.row(m));
+    math_->rms_norm(x.row(m), weight.data(), x.columns, model_->config.rms_epsilon, y.row(m));
   });
 }
 
 void Decoder::add(Rows y, Rows x) {
-  for_rows(x.rows, [&](std::size_t m) { vector_math().add(y.row(m), x.row(m), x.columns); });
+  for_rows(x.rows, [&](std::size_t m) { math_->add(y.row(m), x.row(m), x.columns); });
 }
 
 // The outputs of the projection's layers stand side by side in y. x is prepared again only for a layer that

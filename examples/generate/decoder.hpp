@@ -60,6 +60,7 @@ class Decoder {
 
   const Model* model_;
   const edgeq::ThreadPool* pool_;
+  const VectorMath* math_ = &vector_math();
   std::size_t capacity_, batch_;
   KvCache cache_;
   std::vector<float> cosines_, sines_;  // [capacity, rope_size]

@@ -21,7 +21,7 @@ class KvCache {
       : head_size_(config.head_size),
         value_stride_(rounded_up(config.head_size, value_step)),
         kv_heads_(config.kv_heads),
-        padded_capacity_(rounded_up(capacity, vector_lanes)),
+        padded_capacity_(rounded_up(capacity, position_step)),
         head_floats_(padded_capacity_ * (head_size_ + value_stride_)),
         buffer_(config.blocks * kv_heads_ * head_floats_ * sizeof(float)) {
     if (buffer_.data() == nullptr) throw std::bad_alloc();

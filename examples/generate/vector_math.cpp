@@ -11,24 +11,29 @@
 #include "edgeq/config.hpp"
 #include "edgeq/cpu.hpp"
 
-// Vectors wider than the target's registers are split by the compiler, into the same operations on the same
-// lanes. Regions keep products and sums apart (no contraction), so the widths agree to the last bit.
+// Regions keep products and sums apart (no contraction): whatever the width, a lane sees the same operations.
 #if defined(__x86_64__)
 EDGEQ_TARGET_BEGIN("avx512f,avx512bw,avx512vl,avx512dq")
+#define GENERATE_VECTOR_BYTES 64
 namespace generate::avx512 {
 #include "generate/vector_math.inl"
 }
+#undef GENERATE_VECTOR_BYTES
 EDGEQ_TARGET_END
 EDGEQ_TARGET_BEGIN("avx2")
+#define GENERATE_VECTOR_BYTES 32
 namespace generate::avx2 {
 #include "generate/vector_math.inl"
 }
+#undef GENERATE_VECTOR_BYTES
 EDGEQ_TARGET_END
 #endif
 EDGEQ_PRECISE_BEGIN
+#define GENERATE_VECTOR_BYTES 16
 namespace generate::baseline {
 #include "generate/vector_math.inl"
 }
+#undef GENERATE_VECTOR_BYTES
 EDGEQ_PRECISE_END
 
 namespace generate {

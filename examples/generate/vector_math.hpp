@@ -10,19 +10,21 @@ namespace generate {
 /// Floats that the loops take at a time. Sums are kept in this many lanes, whatever the processor, and added
 /// up in one fixed order: every instruction set computes the same bits.
 inline constexpr std::size_t vector_lanes = 16;
+/// Positions that attention takes at a time: room for keys and scores is a multiple of this.
+inline constexpr std::size_t position_step = 2 * vector_lanes;
 /// Rows of `AttentionTask::values` are padded to a multiple of this.
 inline constexpr std::size_t value_step = 64;
 
 /// One query of one head against the cache of its key-value head.
 struct AttentionTask {
   const float* query;        ///< [head_size]
-  const float* keys;         ///< [positions / 16, rounded up][head_size][16]: sixteen positions side by side
+  const float* keys;         ///< [room / 16][head_size][16]: sixteen positions side by side
   const float* values;       ///< [positions][value_stride], the padding of a row finite
-  std::size_t positions;     ///< at least 1; the keys of the lanes beyond may hold any finite number
+  std::size_t positions;     ///< at least 1; keys beyond may hold anything
   std::size_t head_size;     ///< of query, keys, values and result
   std::size_t value_stride;  ///< head_size rounded up to value_step
   float scale;               ///< of the scores
-  float* scores;             ///< scratch, positions rounded up to 16
+  float* scores;             ///< [room] scratch; room is `positions` rounded up to position_step
   float* result;             ///< [head_size]: the mean of the values, weighted by softmax(scores)
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels to disassemble: 4-bit and 8-bit weights with 8-bit and 16-bit activations, on every instruction set.
+// Kernels to disassemble: 4-bit and 8-bit weights with 8-bit and 16-bit activations, on every instruction
+// set.
 #include "edgeq/linear.hpp"
 
 template <class Format, class Activation>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integer activations cannot meet float weights.
-// expect: edgeq: no kernel multiplies this weight format by this activation on any listed ISA .integer activations need integer weights
+// expect: edgeq: no kernel multiplies this weight format by this activation on any listed ISA
 #include "edgeq/linear.hpp"
 
 #ifdef EDGEQ_MISTAKE

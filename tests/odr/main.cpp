@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one unit of the program, named by the argument, and prints the kernels' ISA and a hash of all outputs. The
-// argument "model" prints the hash that the numerics contract demands.
+// Runs one unit of the program, named by the argument, and prints the kernels' ISA and a hash of all outputs.
+// The argument "model" prints the hash that the numerics contract demands.
 #include <cstdio>
 #include <string_view>
 
@@ -20,8 +20,17 @@ int main(int argc, char** argv) {
         if (name == "model") {
           y = integer_model::multiply(p, wide_activations ? 32512 : 127);
         } else {
-          call = {p.m,           p.n,           p.k,      p.codes.size(), p.scales.size(), p.codes.data(),
-                  p.scales.data(), p.bias.data(), p.x.data(), y.data(),       {}};
+          call = {p.m,
+                  p.n,
+                  p.k,
+                  p.codes.size(),
+                  p.scales.size(),
+                  p.codes.data(),
+                  p.scales.data(),
+                  p.bias.data(),
+                  p.x.data(),
+                  y.data(),
+                  {}};
           Unit& run = name == "newest" ? run_newest : run_baseline;
           if (!run(call, long_groups, wide_activations)) return 3;
         }

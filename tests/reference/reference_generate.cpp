@@ -5,7 +5,7 @@
 //
 // Prompts are the lines of a file that are not empty, each one user message under the model's chat template.
 // Of equal logits the lowest id is chosen. The answer ends with the model's end-of-text token, which is the
-// last of `tokens` but not in `text`. The output has one line per prompt:
+// last of `tokens` but not in `text`. The output:
 //
 //   {"eos": 2, "limit": 64, "prompts": [
 //    {"prompt": "...", "prompt_tokens": [..], "text": "...", "tokens": [..], "second": [..], "gaps": [..]},
@@ -13,14 +13,18 @@
 //
 // where for each position `second` is the token that came closest and `gaps` how much less its logit was.
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "edgeq/import/gguf.hpp"

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <utility>
+#include <string>
+#include <string_view>
 
 #include "reference/dequantize.hpp"
 

@@ -24,11 +24,15 @@ class HostState {
 #endif
     mine_ = current();
   }
-  ~HostState() { std::fesetenv(&saved_); }
+  ~HostState() {
+    std::fesetenv(&saved_);
+  }
   HostState(const HostState&) = delete;
 
   /// Whether the settings, not the exception flags, are still as the constructor made them.
-  bool unchanged() const { return current() == mine_; }
+  bool unchanged() const {
+    return current() == mine_;
+  }
 
  private:
   static unsigned current() {

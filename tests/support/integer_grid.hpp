@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One sweep of an integer format over shapes, activations, kernels and threads, compared with the scalar model
-// to the bit.
+// One sweep of an integer format over shapes, activations, kernels and threads, compared with the scalar
+// model to the bit.
 #pragma once
 #include <cmath>
 #include <vector>

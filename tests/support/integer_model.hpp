@@ -10,8 +10,8 @@
 
 namespace integer_model {
 
-/// W [n, k] of 4-bit codes (two to a byte, even k low) with a bf16 scale for each `group` of k, a bias [n], and x
-/// [m, k], all made from a seed. A tenth of the scales are subnormal, as are some of the outputs.
+/// W [n, k] of 4-bit codes (two to a byte, even k low) with a bf16 scale for each `group` of k, a bias [n],
+/// and x [m, k], all made from a seed. A tenth of the scales are subnormal, as are some of the outputs.
 struct Problem {
   std::size_t m, n, k, group;
   std::vector<std::uint8_t> codes;

@@ -17,9 +17,9 @@ struct QuantizedRow {
   std::vector<float> scales;
 };
 
-/// Quantizes x[begin .. end - 1] with one scale. With a = max |x|: codes rne(x * (limit / a)), scale a / limit,
-/// each operation rounded to float; all codes 0 and a scale of 0 or NaN if a is 0 or not finite. Below 2^-100
-/// the quotient limit / a could overflow: x and a are multiplied by 2^100 first, which is exact.
+/// Quantizes x[begin .. end - 1] with one scale. With a = max |x|: codes rne(x * (limit / a)), scale a /
+/// limit, each operation rounded to float; all codes 0 and a scale of 0 or NaN if a is 0 or not finite. Below
+/// 2^-100 the quotient limit / a could overflow: x and a are multiplied by 2^100 first, which is exact.
 inline void quantize_range(const float* x, std::size_t begin, std::size_t end, int limit, QuantizedRow& row) {
   float largest = 0.0f;
   bool finite = true;
@@ -51,8 +51,8 @@ QuantizedRow quantize_row(const float* x, std::size_t k, std::size_t group) {
   return row;
 }
 
-/// Consecutive k of one group that are summed as integers before the sum is scaled: as many, in powers of two,
-/// as keep every sum of (code - zero) * x below 2^31 for x of 16 bits.
+/// Consecutive k of one group that are summed as integers before the sum is scaled: as many, in powers of
+/// two, as keep every sum of (code - zero) * x below 2^31 for x of 16 bits.
 template <class F>
 constexpr std::size_t longest_block() {
   return F::Codec::bits == 8 && (F::Offset::has_zeros || F::Offset::has_minima) ? 256 : 512;
@@ -64,7 +64,8 @@ template <class F, class Activation>
 std::vector<float> integer_model(const Weights<F>& w, const std::vector<float>& x, std::size_t m,
                                  const std::vector<float>& bias, bool* exact = nullptr) {
   std::vector<QuantizedRow> rows;
-  for (std::size_t i = 0; i < m; ++i) rows.push_back(quantize_row<Activation>(x.data() + i * w.k, w.k, w.group));
+  for (std::size_t i = 0; i < m; ++i)
+    rows.push_back(quantize_row<Activation>(x.data() + i * w.k, w.k, w.group));
   std::vector<float> y(m * w.n);
   std::vector<int> difference(w.k);
   for (std::size_t n = 0; n < w.n; ++n) {
@@ -117,11 +118,12 @@ FloatReference float_reference(const typename F::View& view, std::size_t n, cons
 
 /// A float sum of K products and a bias errs by at most this times the sum of magnitudes, whatever its order.
 ///
-/// A term x * w is rounded once as a product, once for each addition on its way to the top of the tree of sums,
-/// once by the scale of its group (then the product itself was exact or the scale is part of the weight), and
-/// once by the bias. A chain of K fused steps has K roundings, B blocks make at most K - B + 1 of them inside a
-/// block and B between blocks: K + 1. With one for the bias and one for the scale that decode() has already
-/// rounded into its weight: K + 3, each of at most 2^-24; n of them compound to n u / (1 - n u).
+/// A term x * w is rounded once as a product, once for each addition on its way to the top of the tree of
+/// sums, once by the scale of its group (then the product itself was exact or the scale is part of the
+/// weight), and once by the bias. A chain of K fused steps has K roundings, B blocks make at most K - B + 1
+/// of them inside a block and B between blocks: K + 1. With one for the bias and one for the scale that
+/// decode() has already rounded into its weight: K + 3, each of at most 2^-24; n of them compound to n u / (1
+/// - n u).
 inline double float_bound(std::size_t k) {
   const double n_u = static_cast<double>(k + 3) * 0x1p-24;
   return n_u / (1.0 - n_u);

@@ -23,8 +23,8 @@ inline void announce_skipped(const char* name, const std::string& reason) {
   if (announced.insert(name).second) std::printf("[ SKIPPED  ] kernels of %s: %s\n", name, reason.c_str());
 }
 
-/// Calls body(layer on one kernel, its name) for each kernel of the layer's table that runs here, and names the
-/// others once on the output. Fails if the fallback is among them.
+/// Calls body(layer on one kernel, its name) for each kernel of the layer's table that runs here, and names
+/// the others once on the output. Fails if the fallback is among them.
 template <class Body>
 void for_each_kernel(const edgeq::AnyLinear& layer, const Body& body) {
   bool fallback = false;
@@ -58,10 +58,11 @@ inline bool is_unwritten(float value) {
   return std::bit_cast<std::uint32_t>(value) == unwritten;
 }
 
-/// y [M, N], dense, of x [M, K] dense. y lies with a stride of N + 3 in memory full of `unwritten`; every element
-/// must be written and nothing between the rows.
+/// y [M, N], dense, of x [M, K] dense. y lies with a stride of N + 3 in memory full of `unwritten`; every
+/// element must be written and nothing between the rows.
 template <class E = edgeq::InlineExecutor>
-std::vector<float> run_layer(const edgeq::AnyLinear& layer, const float* x, std::size_t m, const E& executor = {}) {
+std::vector<float> run_layer(const edgeq::AnyLinear& layer, const float* x, std::size_t m,
+                             const E& executor = {}) {
   const std::size_t n = layer.n(), stride = n + 3;
   std::vector<float> memory(m * stride + 3, std::bit_cast<float>(unwritten));
   edgeq::Prepared prepared;
@@ -87,14 +88,15 @@ inline bool same(float a, float b) {
 }
 
 /// Compares y [M, N] with the leading part of a wider `expected` [.., columns]; reports the first difference.
-inline void expect_same(const std::vector<float>& y, std::size_t m, std::size_t n, const std::vector<float>& expected,
-                        std::size_t columns) {
+inline void expect_same(const std::vector<float>& y, std::size_t m, std::size_t n,
+                        const std::vector<float>& expected, std::size_t columns) {
   ASSERT_EQ(y.size(), m * n);
   for (std::size_t i = 0; i < m; ++i)
     for (std::size_t j = 0; j < n; ++j) {
       const float found = y[i * n + j], wanted = expected[i * columns + j];
-      ASSERT_TRUE(same(found, wanted)) << "y[" << i << ", " << j << "] is " << std::hexfloat << found << ", not "
-                                       << wanted << std::defaultfloat << ", of [" << m << ", " << n << "]";
+      ASSERT_TRUE(same(found, wanted))
+          << "y[" << i << ", " << j << "] is " << std::hexfloat << found << ", not " << wanted
+          << std::defaultfloat << ", of [" << m << ", " << n << "]";
     }
 }
 

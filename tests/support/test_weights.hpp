@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights of every format for tests, kept as plain arrays whose meaning is spelled out here and not taken from
-// the library.
+// Weights of every format for tests, kept as plain arrays whose meaning is spelled out here and not taken
+// from the library.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -22,7 +22,9 @@ class Random {
   }
   std::size_t below(std::size_t limit) { return static_cast<std::size_t>(bits() % limit); }
   /// Uniform in [-1, 1), a multiple of 2^-23: zero-mean.
-  float symmetric() { return static_cast<float>(static_cast<std::int64_t>(bits() >> 40) - (1 << 23)) * 0x1p-23f; }
+  float symmetric() {
+    return static_cast<float>(static_cast<std::int64_t>(bits() >> 40) - (1 << 23)) * 0x1p-23f;
+  }
 
  private:
   std::uint64_t state_;
@@ -74,7 +76,9 @@ requires F::is_integer struct Weights<F> {
   Weights(std::size_t n_in, std::size_t k_in, std::size_t dynamic = 0)
       : n(n_in),
         k(k_in),
-        group(F::group > 0 ? static_cast<std::size_t>(F::group) : F::group == edgeq::dynamic_group ? dynamic : k),
+        group(F::group > 0                       ? static_cast<std::size_t>(F::group)
+              : F::group == edgeq::dynamic_group ? dynamic
+                                                 : k),
         groups(k == 0 ? 0 : (k + group - 1) / group),
         row_bytes((k * bits + 7) / 8),
         codes(n * row_bytes, 0) {
@@ -111,7 +115,9 @@ requires F::is_integer struct Weights<F> {
     if (has_minima) return 0;
     return has_zeros ? zeros[scale_index(row, column)] : midpoint;
   }
-  double scale(std::size_t row, std::size_t column) const { return value_of(scales[scale_index(row, column)]); }
+  double scale(std::size_t row, std::size_t column) const {
+    return value_of(scales[scale_index(row, column)]);
+  }
   double minimum(std::size_t row, std::size_t column) const {
     return has_minima ? value_of(minima[scale_index(row, column)]) : 0.0;
   }
@@ -164,7 +170,8 @@ Weights<F> random_weights(std::size_t n, std::size_t k, std::size_t dynamic, std
         weights.set_code(row, column, static_cast<int>(random.below(weights.largest_code + 1)));
     for (auto& value : weights.scales) value = edgeq::from_float<typename F::Scale>(scale());
     for (auto& value : weights.minima) value = edgeq::from_float<typename F::Scale>(8.0f * scale());
-    for (auto& value : weights.zeros) value = static_cast<std::uint8_t>(random.below(weights.largest_code + 1));
+    for (auto& value : weights.zeros)
+      value = static_cast<std::uint8_t>(random.below(weights.largest_code + 1));
   } else {
     for (auto& value : weights.values) value = edgeq::from_float<typename F::Element>(scale());
   }

@@ -99,16 +99,18 @@ struct IntegerKernel {
       sum = hn::RearrangeToOddPlusEven(first, second);
     else if constexpr (Planes == 2)
       sum = hn::Add(hn::ShiftLeft<8>(first), second);
-    const Float offset = hn::LoadU(d, b.offset[stream] + column);
     // The zero point, folded into the sum: int32 wraps on the way and is exact at the end.
-    if (!b.has_minima)
-      sum = hn::Sub(sum, hn::Mul(hn::ConvertTo(IntTag(), offset), hn::Set(IntTag(), b.x_sum[row])));
+    if (!b.has_minima) {
+      const Int zero = hn::LoadU(IntTag(), b.zero[stream] + column);
+      sum = hn::Sub(sum, hn::Mul(zero, hn::Set(IntTag(), b.x_sum[row])));
+    }
     const Float factor = hn::Set(d, b.per_group ? b.x_scale[row] : 1.0f);  // times 1 changes nothing
     const Float scale = hn::Mul(hn::LoadU(d, b.scale[stream] + column), factor);
     Float total = fused_multiply_add(hn::ConvertTo(d, sum), scale, hn::LoadU(d, out + column));
-    if (b.has_minima)
-      total =
-          fused_multiply_add(hn::Set(d, static_cast<float>(b.x_sum[row])), hn::Mul(offset, factor), total);
+    if (b.has_minima) {
+      const Float minimum = hn::Mul(hn::LoadU(d, b.offset[stream] + column), factor);
+      total = fused_multiply_add(hn::Set(d, static_cast<float>(b.x_sum[row])), minimum, total);
+    }
     hn::StoreU(total, d, out + column);
   }
 

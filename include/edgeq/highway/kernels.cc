@@ -10,13 +10,13 @@
 #include "edgeq/config.hpp"
 // For the whole unit, Highway's own functions included: -ffast-math must not reach them.
 EDGEQ_PRECISE_BEGIN
-#include <cmath>
 #include <cstring>
 #include <type_traits>
 #include <utility>
 
 #include "edgeq/activation/activation.hpp"
 #include "edgeq/highway/kernels.hpp"
+#include "edgeq/kernel/fused_multiply_add.hpp"
 #include "edgeq/kernel/skeleton.hpp"
 
 // One-lane vectors cannot hold the four codes of a dot product; four emulated lanes can.

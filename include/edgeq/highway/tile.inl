@@ -16,14 +16,16 @@ struct Block {
   std::int32_t x_sum[RowCount];
   float x_scale[RowCount];  // of the group; meaningful if per_group
   bool per_group, has_minima;
+  // A row of 16 columns is a cache line.
   alignas(64) float scale[StreamCount][edgeq::panel_columns];
-  alignas(
-      64) float offset[StreamCount][edgeq::panel_columns];  // the minimum, or the zero, which is an integer
-  alignas(64) float out[StreamCount * RowCount][edgeq::panel_columns];
+  float offset[StreamCount][edgeq::panel_columns];       // the minimum, or the zero
+  std::int32_t zero[StreamCount][edgeq::panel_columns];  // as an integer; unset if has_minima
+  float out[StreamCount * RowCount][edgeq::panel_columns];
 };
 
 /// Scales and offsets of a group, as floats.
-HWY_INLINE void load_header(const Weights& w, const std::uint8_t* header, float* scale, float* offset) {
+HWY_INLINE void load_header(const Weights& w, const std::uint8_t* header, float* scale, float* offset,
+                            std::int32_t* integer_zero) {
   if (w.header_bytes == 0) return;
   convert_columns(w.scale, header, scale);
   if (w.offset == Offset::float_minimum) return convert_columns(w.scale, header + w.minima_offset, offset);
@@ -34,6 +36,7 @@ HWY_INLINE void load_header(const Weights& w, const std::uint8_t* header, float*
                          ? hn::Set(IntTag(), w.midpoint)
                          : hn::PromoteTo(IntTag(), hn::LoadU(narrow, header + w.zeros_offset + i));
     hn::StoreU(hn::ConvertTo(d, zero), d, offset + i);
+    hn::StoreU(zero, IntTag(), integer_zero + i);
   }
 }
 
@@ -85,7 +88,7 @@ void run_tile(const Multiplication& a, const std::size_t (&panel)[StreamCount], 
     const std::size_t first_line = record + w.groups_per_record * w.header_bytes + place * w.lines_bytes;
     for (std::size_t s = 0; s < StreamCount; ++s)
       load_header(w, w.panels + panel[s] * w.panel_bytes + record + place * w.header_bytes, b.scale[s],
-                  b.offset[s]);
+                  b.offset[s], b.zero[s]);
     if (b.per_group)
       for (std::size_t m = 0; m < RowCount; ++m)
         b.x_scale[m] = reinterpret_cast<const float*>(x[m] + a.rows.scales_offset)[g];

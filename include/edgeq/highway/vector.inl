@@ -16,13 +16,7 @@ using Word = hn::Vec<WordTag>;
 using Int16 = hn::Vec<Int16Tag>;
 using Word16 = hn::Vec<Word16Tag>;
 
-// Emulated vectors turn an infinite double into the largest float.
-#undef EDGEQ_FMA_BY_DOUBLE
-#define EDGEQ_FMA_BY_DOUBLE (!HWY_NATIVE_FMA && HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_EMU128)
-
-#if EDGEQ_FMA_BY_DOUBLE
-/// a * b + c, of doubles that are floats, rounded to odd: toward zero, then the last bit set if that was
-/// inexact.
+/// a * b + c, rounded to odd in double: toward zero, then the last bit set if that was inexact.
 ///
 /// The product of two floats has 48 bits and is exact. Two-sum gives the error of the sum, exactly. Where the
 /// error points toward zero the sum was rounded away from zero, and the neighbour below is the truncated
@@ -30,6 +24,8 @@ using Word16 = hn::Vec<Word16Tag>;
 /// zero is exact, and one that is infinite or NaN has an error that is NaN, which compares as exact. 53 bits
 /// rounded to odd, then rounded to any 51 or fewer, are as if rounded once (Boldo and Melquiond 2008): a
 /// float has 24, or fewer where it is subnormal.
+#if HWY_NATIVE_FMA
+#elif HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_EMU128
 template <class D>
 HWY_INLINE hn::Vec<D> fma_to_odd(D d, hn::Vec<D> a, hn::Vec<D> b, hn::Vec<D> c) {
   const hn::RebindToUnsigned<D> bits;
@@ -44,11 +40,13 @@ HWY_INLINE hn::Vec<D> fma_to_odd(D d, hn::Vec<D> a, hn::Vec<D> b, hn::Vec<D> c) 
 }
 #endif
 
-/// a * b + c with one rounding, on every target.
+/// a * b + c with one rounding, on every target. Emulated vectors go lane by lane, as Highway narrows an
+/// infinite double to the largest float there; without std::fma, which Clang splits under -ffast-math
+/// whatever the pragmas say.
 HWY_INLINE Float fused_multiply_add(Float a, Float b, Float c) {
 #if HWY_NATIVE_FMA
   return hn::MulAdd(a, b, c);
-#elif EDGEQ_FMA_BY_DOUBLE
+#elif HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_EMU128
   const FloatTag full;
   const hn::Half<FloatTag> half;
   const hn::Rebind<double, hn::Half<FloatTag>> wide;
@@ -65,7 +63,8 @@ HWY_INLINE Float fused_multiply_add(Float a, Float b, Float c) {
   hn::StoreU(a, d, factor);
   hn::StoreU(b, d, other);
   hn::StoreU(c, d, sum);
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) sum[i] = std::fma(factor[i], other[i], sum[i]);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i)
+    sum[i] = edgeq::fused_multiply_add(factor[i], other[i], sum[i]);
   return hn::LoadU(d, sum);
 #endif
 }

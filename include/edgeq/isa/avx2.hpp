@@ -82,6 +82,10 @@ struct Simd {
   static EDGEQ_INLINE Int round(Float a) { return _mm256_cvtps_epi32(a); }
   static EDGEQ_INLINE Float add(Float a, Float b) { return _mm256_add_ps(a, b); }
   static EDGEQ_INLINE Float subtract(Float a, Float b) { return _mm256_sub_ps(a, b); }
+  static EDGEQ_INLINE Float keep(Float a) {
+    asm("" : "+x"(a));
+    return a;
+  }
   static EDGEQ_INLINE Float multiply(Float a, Float b) { return _mm256_mul_ps(a, b); }
   static EDGEQ_INLINE Float fma(Float a, Float b, Float c) { return _mm256_fmadd_ps(a, b, c); }
   static EDGEQ_INLINE Int magnitude_bits(const float* p) {

@@ -70,6 +70,10 @@ struct Simd {
   static EDGEQ_INLINE Int round(Float a) { return _mm512_cvtps_epi32(a); }
   static EDGEQ_INLINE Float add(Float a, Float b) { return _mm512_add_ps(a, b); }
   static EDGEQ_INLINE Float subtract(Float a, Float b) { return _mm512_sub_ps(a, b); }
+  static EDGEQ_INLINE Float keep(Float a) {
+    asm("" : "+v"(a));
+    return a;
+  }
   static EDGEQ_INLINE Float multiply(Float a, Float b) { return _mm512_mul_ps(a, b); }
   static EDGEQ_INLINE Float fma(Float a, Float b, Float c) { return _mm512_fmadd_ps(a, b, c); }
   static EDGEQ_INLINE Int magnitude_bits(const float* p) {

@@ -2,9 +2,8 @@
 // The same skeletons on plain arrays: the fallback on any machine, and what the other kernels are compared
 // with.
 #pragma once
-#include <cmath>
-
 #include "edgeq/isa.hpp"
+#include "edgeq/kernel/fused_multiply_add.hpp"
 #include "edgeq/kernel/micro_kernel.hpp"
 #include "edgeq/kernel/skeleton.hpp"
 
@@ -103,11 +102,11 @@ struct Simd {
   static Float to_float(const Int& a) noexcept {
     return map<Float>([&](std::size_t i) { return static_cast<float>(a.lane[i]); });
   }
-  /// To nearest even for |a| < 2^22, by adding 1.5 * 2^23, whose unit in the last place is 1.
+  /// To nearest even: FloatControl has set the mode.
   static Int round(const Float& a) noexcept {
-    return map<Int>(
-        [&](std::size_t i) { return static_cast<std::int32_t>((a.lane[i] + 0x1.8p23f) - 0x1.8p23f); });
+    return map<Int>([&](std::size_t i) { return static_cast<std::int32_t>(__builtin_lrintf(a.lane[i])); });
   }
+  static Float keep(const Float& a) noexcept { return a; }
   static Float add(const Float& a, const Float& b) noexcept {
     return map<Float>([&](std::size_t i) { return a.lane[i] + b.lane[i]; });
   }
@@ -118,7 +117,7 @@ struct Simd {
     return map<Float>([&](std::size_t i) { return a.lane[i] * b.lane[i]; });
   }
   static Float fma(const Float& a, const Float& b, const Float& c) noexcept {
-    return map<Float>([&](std::size_t i) { return std::fma(a.lane[i], b.lane[i], c.lane[i]); });
+    return map<Float>([&](std::size_t i) { return fused_multiply_add(a.lane[i], b.lane[i], c.lane[i]); });
   }
   static Int magnitude_bits(const float* p) noexcept {
     return map<Int>([&](std::size_t i) { return load_word(p + i) & 0x7FFFFFFF; });

@@ -42,8 +42,8 @@ EDGEQ_INLINE std::int32_t largest_magnitude(const float* x, std::size_t length) 
 template <class Activation>
 EDGEQ_INLINE void quantize_vector(const float* x, const QuantizationStep& step, std::int8_t* high,
                                   std::int8_t* low, typename Simd::Int& sum) noexcept {
-  const auto scaled =
-      Simd::multiply(Simd::multiply(Simd::load_float(x), Simd::set1(step.before)), Simd::set1(step.inverse));
+  const auto scaled = Simd::multiply(Simd::keep(Simd::multiply(Simd::load_float(x), Simd::set1(step.before))),
+                                     Simd::set1(step.inverse));
   const typename Simd::Int code = Simd::round(scaled);
   sum = Simd::add(sum, code);
   if constexpr (Activation::planes == 1) {
@@ -68,14 +68,16 @@ EDGEQ_INLINE std::int32_t quantize_block(const float* x, std::size_t length, con
   std::size_t k = 0;
   for (; k + Simd::lanes <= length; k += Simd::lanes)
     quantize_vector<Activation>(x + k, step, high + k, low + k, sum);
-  if (k < length + padding) {
+  if (k < length) {
     float tail[Simd::lanes] = {};
     std::int8_t high_tail[Simd::lanes], low_tail[Simd::lanes];
     __builtin_memcpy(tail, x + k, (length - k) * sizeof(float));
     quantize_vector<Activation>(tail, step, high_tail, low_tail, sum);
-    __builtin_memcpy(low + k, low_tail, length + padding - k);
-    if constexpr (Activation::planes == 2) __builtin_memcpy(high + k, high_tail, length + padding - k);
+    __builtin_memcpy(low + k, low_tail, length - k);
+    if constexpr (Activation::planes == 2) __builtin_memcpy(high + k, high_tail, length - k);
   }
+  __builtin_memset(low + length, 0, padding);
+  if constexpr (Activation::planes == 2) __builtin_memset(high + length, 0, padding);
   return Simd::reduce_add(sum);
 }
 

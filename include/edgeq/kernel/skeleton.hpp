@@ -22,7 +22,10 @@ namespace edgeq::inline EDGEQ_BASELINE {
 //   dot(Codec, acc, codes, x)    acc += the line's products: x holds one broadcast for each 4 k of the line
 //   extract<Codec, I>(codes)     code I of each lane, as an integer
 //   widen_bytes, load_scale<T>, load_weight<T, I>, load_float, to_float, round (to nearest even),
-//   magnitude_bits store(p, Float), store_bytes(p, Int), prefetch(p)
+//   magnitude_bits keep(Float)                  the same value, opaque: Clang gives intrinsics fast flags
+//   under -ffast-math and
+//                                would reassociate products across it
+//   store(p, Float), store_bytes(p, Int), prefetch(p)
 
 /// How far ahead of its reads a stream prefetches: 2 KiB won over 0.5, 1 and 4 KiB at four streams.
 inline constexpr std::size_t prefetch_bytes = 2048;
