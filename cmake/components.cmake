@@ -14,15 +14,17 @@ target_link_libraries(edgeq_highway INTERFACE edgeq hwy::hwy)
 if(NOT TARGET hwy::hwy)
   find_package(hwy 1.0.3 CONFIG QUIET)
 endif()
-if(TARGET hwy::hwy AND EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/include/edgeq/highway/kernels.cc)
+if(TARGET hwy::hwy)
   add_library(edgeq::highway ALIAS edgeq_highway)
 endif()
 
-# Epilogues on xsimd.
+# Epilogues on xsimd, of which only the headers are needed: Debian 12's target also links xtl, which it does not
+# ship.
 add_library(edgeq_xsimd INTERFACE)
 set_target_properties(edgeq_xsimd PROPERTIES EXPORT_NAME xsimd)
 target_compile_definitions(edgeq_xsimd INTERFACE EDGEQ_HAS_XSIMD=1)
-target_link_libraries(edgeq_xsimd INTERFACE edgeq xsimd)
+target_include_directories(edgeq_xsimd SYSTEM INTERFACE $<TARGET_PROPERTY:xsimd,INTERFACE_INCLUDE_DIRECTORIES>)
+target_link_libraries(edgeq_xsimd INTERFACE edgeq)
 if(NOT TARGET xsimd)
   find_package(xsimd CONFIG QUIET)
 endif()

@@ -18,10 +18,7 @@ target_compile_options(edgeq_development INTERFACE -Wall -Wextra -Wpedantic -Wco
 
 # edgeq_report(PART STATE): a line of the summary.
 function(edgeq_report part state)
-  string(LENGTH "${part}" length)
-  math(EXPR padding "24 - ${length}")
-  string(REPEAT " " ${padding} spaces)
-  set_property(GLOBAL APPEND PROPERTY edgeq_summary "${part}${spaces}${state}")
+  set_property(GLOBAL APPEND PROPERTY edgeq_summary "${part}: ${state}")
 endfunction()
 
 # edgeq_need(RESULT PART PACKAGE TARGET DEBIAN): finds a system package for a part of the build. RESULT is
@@ -50,7 +47,7 @@ endfunction()
 if(TARGET edgeq::highway)
   edgeq_report("edgeq::highway" "on")
 else()
-  edgeq_report("edgeq::highway" "OFF: needs include/edgeq/highway/kernels.cc and hwy 1.0.3 or newer (Debian: libhwy-dev)")
+  edgeq_report("edgeq::highway" "OFF: hwy 1.0.3 or newer not found (Debian: libhwy-dev)")
 endif()
 if(TARGET edgeq::xsimd)
   edgeq_report("edgeq::xsimd" "on")

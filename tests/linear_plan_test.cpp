@@ -28,7 +28,8 @@ class Isa : public testing::TestWithParam<const char*> {};
 TEST_P(Isa, RunsWhatItSaysItSupports) {
   const std::string isa = GetParam();
   const auto try_format = [&]<class F, class... Activations>(ActivationList<Activations...>) {
-    for (const auto& [m, n, k] : {std::array<std::size_t, 3>{1, 16, 64}, {1, 1, 1}}) {
+    for (const auto& shape : {std::array<std::size_t, 3>{1, 16, 64}, {1, 1, 1}}) {
+      const std::size_t m = shape[0], n = shape[1], k = shape[2];
       const auto weights = test::random_weights<F>(n, k, 0, 1);
       const auto x = test::random_floats(m * k, 2);
       const AnyLinear layer = test::pack<F, Activations...>(weights.view());

@@ -44,8 +44,11 @@ __attribute__((target("avx512f"), noinline)) inline std::uint64_t read_avx512(co
     c = _mm512_add_epi64(c, _mm512_loadu_si512(data + 2 * quarter + i));
     d = _mm512_add_epi64(d, _mm512_loadu_si512(data + 3 * quarter + i));
   }
-  const __m512i sum = _mm512_add_epi64(_mm512_add_epi64(a, b), _mm512_add_epi64(c, d));
-  return static_cast<std::uint64_t>(_mm512_reduce_add_epi64(sum));
+  std::uint64_t sums[8];
+  _mm512_storeu_si512(sums, _mm512_add_epi64(_mm512_add_epi64(a, b), _mm512_add_epi64(c, d)));
+  std::uint64_t sum = 0;
+  for (const std::uint64_t s : sums) sum += s;
+  return sum;
 }
 #endif
 inline std::uint64_t read_portable(const std::byte* data, std::size_t bytes) {

@@ -58,7 +58,6 @@ ModelConfig read_config(const File& file) {
            "; merge the parts first");
 
   ModelConfig c;
-  c.name = find_text(file, "general.name").value_or("?");
   c.blocks = need_size(file, "llama.block_count");
   c.context = need_size(file, "llama.context_length");
   c.width = need_size(file, "llama.embedding_length");

@@ -2,7 +2,6 @@
 // The hyperparameters of a model of architecture "llama", as a GGUF file gives them.
 #pragma once
 #include <cstddef>
-#include <string>
 
 #include "edgeq/import/gguf.hpp"
 
@@ -10,7 +9,6 @@ namespace generate {
 
 /// Each field names its key, llama.* unless it says otherwise.
 struct ModelConfig {
-  std::string name;              ///< general.name, or "?"
   std::size_t blocks = 0;        ///< block_count
   std::size_t context = 0;       ///< context_length
   std::size_t width = 0;         ///< embedding_length

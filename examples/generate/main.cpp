@@ -38,13 +38,15 @@ int main(int argc, char** argv) {
   app.add_option("--seed", o.sampling.seed, "the same seed writes the same text");
   app.add_flag("--raw", o.raw, "continue the prompt as it is, without the model's chat template");
   app.add_flag("--ignore-eos", o.ignore_eos, "go on after the end of the answer");
-  app.add_flag("--explain", o.explain, "print which kernels would run and why, then stop");
   app.add_flag("--json", o.json, "print one JSON object");
+  app.add_flag("--explain", o.explain, "print which kernels would run and why, then stop")
+      ->excludes("--json");
   app.add_flag("--quiet", o.quiet, "print the text alone");
   app.add_option("--fidelity", o.fidelity, "compare with f32 activations on a file of prompts, one a line")
       ->always_capture_default(false);
   app.add_option("--perplexity", o.perplexity, "perplexity of a text file, beside f32 activations")
-      ->always_capture_default(false);
+      ->always_capture_default(false)
+      ->excludes("--fidelity");
   try {
     app.parse(argc, argv);
     generate::run(o);

@@ -39,7 +39,7 @@ double Report::weight_gb_per_s() const {
 
 Report make_report(const LoadedModel& loaded, Answer answer, const edgeq::ThreadPool& pool) {
   Report report;
-  report.model = loaded.model.config.name;
+  report.model = loaded.name;
   report.activation = loaded.model.blocks.front().qkv.layers.front().activation();
   report.kernel = kernels_of(loaded.model, 1);
   report.threads = pool.concurrency();

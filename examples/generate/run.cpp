@@ -2,10 +2,9 @@
 // The four things the program does: answer, explain, compare with f32, measure perplexity.
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 
+#include "edgeq/import/mapped_file.hpp"
 #include "generate/fidelity.hpp"
 #include "generate/options.hpp"
 #include "generate/progress.hpp"
@@ -21,10 +20,8 @@ void print(std::string_view text) {
 }
 
 std::string read_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::string content(std::istreambuf_iterator<char>(stream), {});
-  if (!stream.good() && !stream.eof()) throw std::runtime_error("cannot read \"" + path + "\"");
-  return content;
+  const edgeq::MappedFile file = value_or_throw(edgeq::MappedFile::open(path));
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 
 std::vector<std::string> read_lines(const std::string& path) {

@@ -43,19 +43,19 @@ LoadedModel load(const Options& options, const edgeq::ThreadPool& pool) {
   Stopwatch stopwatch;
   const edgeq::MappedFile mapped = open_model(options.model);
   const auto file = value_or_throw(edgeq::gguf::File::parse(mapped.bytes()));
-  ModelConfig config =
-      read_config(file);  // first: a foreign architecture is a better reason than its tokenizer
+  read_config(file);  // first: a foreign architecture is a better reason than its tokenizer
   ModelText text = read_text(file);
   const double load_seconds = stopwatch.lap();
 
-  Progress progress("packing " + config.name, options.quiet || options.json);
+  const std::string name = std::filesystem::path(options.model).stem().string();
+  Progress progress("packing " + name, options.quiet || options.json);
   Model model =
       load_model(file, pool, [&](std::size_t done, std::size_t total) { progress.show(done, total); });
   if (text.tokenizer.size() > model.vocabulary())
     throw std::runtime_error("the tokenizer has " + std::to_string(text.tokenizer.size()) +
                              " tokens, the embedding only " + std::to_string(model.vocabulary()) + " rows");
   model = model.with(options.activation, options.isa);
-  return {std::move(model), std::move(text), load_seconds, stopwatch.lap()};
+  return {name, std::move(model), std::move(text), load_seconds, stopwatch.lap()};
 }
 
 Answer answer(const LoadedModel& loaded, const Options& options, const edgeq::ThreadPool& pool,

@@ -15,7 +15,8 @@ namespace generate {
 
 /// A model ready to run, and what it took.
 struct LoadedModel {
-  Model model;  ///< under the activation and instruction set of the options
+  std::string name;  ///< the file's, without its folder and .gguf
+  Model model;       ///< under the activation and instruction set of the options
   ModelText text;
   double load_seconds = 0;  ///< opening, checking, building the tokenizer
   double pack_seconds = 0;  ///< reading the weights and packing them

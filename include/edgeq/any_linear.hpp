@@ -46,8 +46,9 @@ class AnyLinear {
   std::string format() const { return format_->name(); }
   const char* activation() const noexcept { return variant_->name; }
   const PackedWeight& weight() const noexcept { return weight_; }
-  /// Whether activations prepared by the other layer are right for this one, at the same M.
+  /// The processor it was built for.
   CpuFeatures cpu() const noexcept { return cpu_; }
+  /// Whether activations prepared by the other layer are right for this one, at the same M.
   bool shares_activations_with(const AnyLinear& other) const noexcept {
     return std::string_view(activation()) == other.activation() && cpu_.bits == other.cpu_.bits &&
            geometry().shares_activations_with(other.geometry());
@@ -89,7 +90,7 @@ class AnyLinear {
       return Error{ErrorCode::too_large, "edgeq: no memory for " + std::to_string(x.rows) + " prepared rows"};
     if (x.rows == 0) return success();
     const KernelEntry& kernel = select(x.rows);
-    const std::size_t tasks = std::min<std::size_t>(x.rows, executor.concurrency());
+    const std::size_t tasks = std::min<std::size_t>(x.rows, std::max<std::size_t>(executor.concurrency(), 1));
     executor.run(tasks, [&](std::size_t task) {
       const FloatControl control;
       kernel.prepare({&geometry(), layout_, x.data, x.stride, prepared.data(), x.rows * task / tasks,
@@ -106,7 +107,7 @@ class AnyLinear {
     if (y.rows == 0 || n() == 0) return;
     const KernelEntry& kernel = select(y.rows);
     const std::size_t panels = geometry().panels,
-                      tasks = std::min<std::size_t>(panels, executor.concurrency());
+                      tasks = std::min<std::size_t>(panels, std::max<std::size_t>(executor.concurrency(), 1));
     executor.run(tasks, [&](std::size_t task) {
       const FloatControl control;
       kernel.gemm({&geometry(), layout_, weight_.panels(), weight_.bias(), prepared.data(), y.data, y.stride,
@@ -116,7 +117,10 @@ class AnyLinear {
 
   /// Row n of W as K floats, each the format's own decode; so that one packed table serves an embedding and
   /// the head.
-  void dequantize_row(std::size_t n, float* out) const noexcept { format_->unpack_row(weight_, n, out); }
+  void dequantize_row(std::size_t n, float* out) const noexcept {
+    const FloatControl control;
+    format_->unpack_row(weight_, n, out);
+  }
 
   /// The decision for M rows: kernel, rejected kernels with reasons, numerics, bytes.
   Plan plan(std::size_t m) const {

@@ -52,6 +52,9 @@ case $5 in
     "$cmake" --install "$build" --prefix "$work/fetched_prefix" || fail "install"
     test "$(ls "$work/fetched_prefix")" = bin || fail "edgeq was installed with its host"
     ;;
+  xsimd)
+    build_and_run "$here/consumer" xsimd -DCMAKE_PREFIX_PATH="$prefix" -DEDGEQ_WANTED_COMPONENTS=xsimd
+    ;;
   highway)
     build_and_run "$here/with_highway" highway -DCMAKE_PREFIX_PATH="$prefix"
     ;;

@@ -55,7 +55,7 @@ QuantizedRow quantize_row(const float* x, std::size_t k, std::size_t group) {
 /// two, as keep every sum of (code - zero) * x below 2^31 for x of 16 bits.
 template <class F>
 constexpr std::size_t longest_block() {
-  return F::Codec::bits == 8 && (F::Offset::has_zeros || F::Offset::has_minima) ? 256 : 512;
+  return F::Offset::has_zeros || (F::Codec::bits == 8 && F::Offset::has_minima) ? 256 : 512;
 }
 
 /// y [M, N] for x [M, K] and a bias [N] or none, by the contract: integer sums of blocks, scaled and added in

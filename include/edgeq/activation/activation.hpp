@@ -55,7 +55,8 @@ struct F32 {
   static constexpr std::size_t planes = 1;
   static constexpr std::size_t element_bytes = sizeof(float);
   static constexpr const char* name = "f32";
-  static constexpr const char* numerics = "float sums, |y - exact| <= (K + 4) * 2^-23 * sum |x| |w|";
+  static constexpr const char* numerics =
+      "float sums, |y - exact| <= (K + 4) * 2^-23 * (sum |x| |w| + |bias|)";
 };
 
 /// What a policy must say about itself.

@@ -42,6 +42,7 @@ class Prepared {
 
   /// Room for `rows` rows of `row_bytes`. Old contents are lost. False if memory ran out.
   bool resize(std::size_t rows, std::size_t row_bytes) {
+    if (row_bytes != 0 && rows > SIZE_MAX / row_bytes) return false;
     const std::size_t needed = rows * row_bytes;
     if (needed > buffer_.size()) buffer_ = AlignedBuffer(needed);
     rows_ = rows;

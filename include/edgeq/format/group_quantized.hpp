@@ -124,10 +124,10 @@ struct GroupQuantized {
   static constexpr std::size_t k_per_line = Codec::k_per_line;
 
   /// At most this many k are summed in int32 before the sum is scaled. With 16-bit activations (at most
-  /// 32512) and |code - zero| <= 128 the sum of 512 stays below 2^31: 512 * 128 * 32512 = 2130706432. Byte
-  /// codes whose zero or minimum is free reach 255, so their blocks are half as long.
+  /// 32512) and |code - zero| <= 128 the sum of 512 stays below 2^31: 512 * 128 * 32512 = 2130706432. Integer
+  /// zeros and byte codes with a minimum reach 255, so their blocks are half as long.
   static constexpr std::size_t accumulation_block =
-      std::is_same_v<Offset, offset::Symmetric> || Codec::bits < 8 ? 512 : 256;
+      Offset::has_zeros || (Offset::has_minima && Codec::bits == 8) ? 256 : 512;
 
   static constexpr std::size_t minima_offset = panel_columns * sizeof(Scale);
   static constexpr std::size_t zeros_offset = minima_offset * (Offset::has_minima ? 2 : 1);

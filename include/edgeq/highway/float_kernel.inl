@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any weights times float activations, in the order of kernel/panel_fma.inl. Included once for each target.
 //
-// Without a fused multiply-add, products and sums are rounded apart: a block of n has an error of at most n +
-// 1 units (2^-24 of the sum of magnitudes), the scale, the blocks' sum, the bias and decode() itself bring 2
-// K + 4 in all, inside the documented (K + 4) * 2^-23. A weight with a float minimum may cancel and is always
-// rounded once.
+// A weight equals decode() to the bit. Without a fused multiply-add, products and sums are rounded apart,
+// which brings at most 2 K + 4 roundings (2^-24 of the sum of magnitudes each), inside the documented (K + 4)
+// * 2^-23.
 
 template <Stored Element, bool HasMinima>
 struct FloatKernel {
@@ -18,7 +17,7 @@ struct FloatKernel {
   template <std::size_t>
   using FloatOf = Float;
 
-  /// The weights at element K of a line, before their scale.
+  /// The weights at element K of a line.
   template <std::size_t K>
   static HWY_INLINE Float weight(const std::uint8_t* line, const float* scale, const float* offset) {
     const FloatTag d;
@@ -41,20 +40,15 @@ struct FloatKernel {
         if constexpr (HasMinima)
           return fused_multiply_add(code, hn::LoadU(d, scale), hn::LoadU(d, offset));
         else
-          return hn::Sub(code, hn::LoadU(d, offset));
+          return hn::Mul(hn::Sub(code, hn::LoadU(d, offset)), hn::LoadU(d, scale));
       }
     }
   }
 
-  /// Adds a block's sum to `out`, scaled if its weights were not.
-  template <class B>
-  static HWY_INLINE void add_block(B& b, std::size_t stream, std::size_t column, float* out, Float sum) {
+  /// Adds a block's sum to `out`.
+  static HWY_INLINE void add_block(float* out, Float sum) {
     const FloatTag d;
-    const Float before = hn::LoadU(d, out + column);
-    if constexpr (is_coded && !HasMinima)
-      hn::StoreU(hn::MulAdd(sum, hn::LoadU(d, b.scale[stream] + column), before), d, out + column);
-    else
-      hn::StoreU(hn::Add(before, sum), d, out + column);
+    hn::StoreU(hn::Add(hn::LoadU(d, out), sum), d, out);
   }
 
   template <std::size_t RowCount, class B, std::size_t... I>
@@ -89,7 +83,7 @@ struct FloatKernel {
                               : void()),
            ...);
       }
-      (add_block(b, I / RowCount, column, b.out[I], sum), ...);
+      (add_block(b.out[I] + column, sum), ...);
     }
   };
 };

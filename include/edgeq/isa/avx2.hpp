@@ -71,7 +71,7 @@ struct Simd {
 
   template <class Codec, std::size_t I>
   static EDGEQ_INLINE Int extract(Int codes) {
-    return _mm256_and_si256(_mm256_srli_epi32(codes, code_shift<Codec, I>),
+    return _mm256_and_si256(_mm256_srli_epi32(codes, (code_shift<Codec, I>)),
                             _mm256_set1_epi32(Codec::maximum));
   }
 
@@ -112,7 +112,7 @@ struct Simd {
     else {
       const Int pair = load_codes(line);
       if constexpr (std::is_same_v<T, Float16>) {
-        const Int half = _mm256_and_si256(_mm256_srli_epi32(pair, 16 * I), _mm256_set1_epi32(0xFFFF));
+        const Int half = _mm256_and_si256(_mm256_srli_epi32(pair, int{16 * I}), _mm256_set1_epi32(0xFFFF));
         const Int packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(half, half), 0x08);
         return _mm256_cvtph_ps(_mm256_castsi256_si128(packed));
       } else if constexpr (I == 0)

@@ -59,7 +59,7 @@ struct Simd {
   /// Code I of each column's lane of a line, as an integer.
   template <class Codec, std::size_t I>
   static EDGEQ_INLINE Int extract(Int codes) {
-    return _mm512_and_si512(_mm512_srli_epi32(codes, code_shift<Codec, I>),
+    return _mm512_and_si512(_mm512_srli_epi32(codes, (code_shift<Codec, I>)),
                             _mm512_set1_epi32(Codec::maximum));
   }
 
@@ -100,7 +100,7 @@ struct Simd {
     else {
       const Int pair = _mm512_loadu_si512(line);
       if constexpr (std::is_same_v<T, Float16>)
-        return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(pair, 16 * I)));
+        return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(pair, int{16 * I})));
       else if constexpr (I == 0)
         return _mm512_castsi512_ps(_mm512_slli_epi32(pair, 16));
       else

@@ -71,7 +71,8 @@ struct PanelDot {
         EDGEQ_FOR (r, registers) out[m][s][r] = Simd::set1(0.0f);
 
     std::size_t block = 0;
-    const auto multiply_block = [&](std::size_t group, std::size_t k_begin, auto lines) EDGEQ_INLINE_LAMBDA {
+    const auto multiply_block = [&](std::size_t group, std::size_t k_begin,
+                                    std::size_t lines) EDGEQ_INLINE_LAMBDA {
       const std::uint8_t* header[Streams];
       EDGEQ_FOR (s, Streams) header[s] = first[s] + header_offset<Format>(geometry, group);
       Int acc[Rows][Streams][registers][planes];
@@ -87,7 +88,7 @@ struct PanelDot {
       const std::int8_t* x[Rows];
       EDGEQ_FOR (m, Rows)
         x[m] = reinterpret_cast<const std::int8_t*>(rows[m]) + group * geometry.x_group + k_begin;
-      for_each_line(lines, [&](std::size_t) EDGEQ_INLINE_LAMBDA {
+      for_each_line<Format>(lines, [&]() EDGEQ_INLINE_LAMBDA {
         accumulate<Rows, Streams>(acc, line, x, g.layout.plane_bytes);
         EDGEQ_FOR (s, Streams) line[s] += line_bytes;
         EDGEQ_FOR (m, Rows) x[m] += Codec::k_per_line;

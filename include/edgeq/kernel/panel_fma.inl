@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Skeleton of every float kernel: any weights times f32 activations, included once inside each ISA's region.
 //
-// Integer codes are converted exactly, their zero is subtracted before the product, and a group's sum is
-// scaled at its end; with a float minimum the weight itself is formed by one fma, as decode() does. So every
-// product uses a weight that equals decode(), or equals it before the rounding of its scale, and the error is
-// that of the sums alone.
+// A weight is formed as decode() forms it, to the bit, so the error is that of the sums alone; scaling a
+// group's sum instead would save a multiplication, and overflow where x is large and scales are small.
 
 template <class Format, class Activation>
 struct PanelFma {
@@ -38,7 +36,7 @@ struct PanelFma {
     return header;
   }
 
-  /// The weights of 16 columns at element I of a line, before their scale.
+  /// The weights of the columns at element I of a line.
   template <std::size_t I>
   static EDGEQ_INLINE Float weight(const std::uint8_t* line, const Header& header) noexcept {
     if constexpr (!is_scaled) {
@@ -49,7 +47,7 @@ struct PanelFma {
       if constexpr (Format::Offset::has_minima)
         return Simd::fma(code, header.scale, header.offset);
       else
-        return Simd::subtract(code, header.offset);
+        return Simd::multiply(Simd::subtract(code, header.offset), header.scale);
     }
   }
 
@@ -62,16 +60,15 @@ struct PanelFma {
       EDGEQ_FOR (s, Streams)
         EDGEQ_FOR (r, registers) out[m][s][r] = Simd::set1(0.0f);
 
-    const auto multiply_block = [&](std::size_t group, std::size_t k_begin, auto lines) EDGEQ_INLINE_LAMBDA {
+    const auto multiply_block = [&](std::size_t group, std::size_t k_begin,
+                                    std::size_t lines) EDGEQ_INLINE_LAMBDA {
       const std::uint8_t* line[Streams];
       Header header[Streams][registers];
-      Float acc[Rows][Streams][registers];
       EDGEQ_FOR (s, Streams) {
         const std::uint8_t* first = g.panels + panel[s] * geometry.panel_bytes;
         line[s] = first + lines_offset<Format>(geometry, group) + k_begin / Format::k_per_line * line_bytes;
         EDGEQ_FOR (r, registers) {
           header[s][r] = load_header(first + header_offset<Format>(geometry, group), r * Simd::lanes);
-          EDGEQ_FOR (m, Rows) acc[m][s][r] = Simd::set1(0.0f);
         }
       }
       const float* x[Rows];
@@ -84,7 +81,7 @@ struct PanelFma {
           EDGEQ_FOR (s, Streams)
             EDGEQ_FOR (r, registers) {
               const Float w = weight<I>(line[s] + r * Simd::lanes * 4, header[s][r]);
-              EDGEQ_FOR (m, Rows) acc[m][s][r] = Simd::fma(w, Simd::set1(x[m][I]), acc[m][s][r]);
+              EDGEQ_FOR (m, Rows) out[m][s][r] = Simd::fma(w, Simd::set1(x[m][I]), out[m][s][r]);
             }
         };
         [&]<std::size_t... I>(std::index_sequence<I...>) EDGEQ_INLINE_LAMBDA {
@@ -97,14 +94,6 @@ struct PanelFma {
         }
         EDGEQ_FOR (m, Rows) x[m] += Format::k_per_line;
       }
-      EDGEQ_FOR (m, Rows)
-        EDGEQ_FOR (s, Streams)
-          EDGEQ_FOR (r, registers) {
-            if constexpr (scales_at_end)
-              out[m][s][r] = Simd::fma(acc[m][s][r], header[s][r].scale, out[m][s][r]);
-            else
-              out[m][s][r] = Simd::add(out[m][s][r], acc[m][s][r]);
-          }
     };
     walk_blocks<Format>(geometry, multiply_block);
 
@@ -121,12 +110,4 @@ struct PanelFma {
 
   static void gemm(const GemmArguments& g) noexcept { multiply_panels<PanelFma>(g); }
   static void prepare(const PrepareArguments& p) noexcept { copy_rows(p); }
-
- private:
-  static constexpr bool scales_at_end = [] {
-    if constexpr (is_scaled)
-      return !Format::Offset::has_minima;
-    else
-      return false;
-  }();
 };

@@ -59,7 +59,8 @@ class PackedWeight {
                    "edgeq: no memory for " + std::to_string(g.packed_bytes()) + " packed bytes"};
 
     auto* panels = reinterpret_cast<std::uint8_t*>(storage->panels.data());
-    const std::size_t tasks = std::min(g.panels, executor.concurrency());
+    const std::size_t tasks =
+        std::min<std::size_t>(g.panels, std::max<std::size_t>(executor.concurrency(), 1));
     executor.run(tasks, [&](std::size_t task) {
       typename F::Rows rows;
       for (std::size_t p = g.panels * task / tasks; p < g.panels * (task + 1) / tasks; ++p) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two group sizes that no other library has, on the consumer's own threads, against plain C++, to the bit.
 #include <cstdio>
+#include <edgeq/epilogue/epilogue.hpp>
 #include <edgeq/linear.hpp>
 #include <thread>
 #include <vector>
