@@ -9,4 +9,4 @@ scripts/install_dependencies.sh build
 cmake --preset example
 cmake --build --preset example --parallel "$(getconf _NPROCESSORS_ONLN)"
 scripts/fetch_model.sh
-exec build/example/examples/generate/generate "$@"
+exec build/example/examples/generate "$@"

@@ -21,6 +21,7 @@ import subprocess
 import sys
 
 GAP_LIMIT = 1e-3
+SKIPPED = 77  # CTest's SKIP_RETURN_CODE
 DIFFERENT_LIMIT = 1
 
 
@@ -83,6 +84,9 @@ def compare(tokens, text, expected, eos, limit):
 
 def main():
     options = parse_arguments()
+    if not pathlib.Path(options.model).exists():
+        print("skipped: no model; scripts/fetch_model.sh fetches it")
+        return SKIPPED
     reference = json.loads(pathlib.Path(options.reference).read_text(encoding="utf-8"))
     different, widest = 0, 0.0
     for expected in reference["prompts"]:
