@@ -31,15 +31,16 @@ struct Options {
 
 using Pack = Result<AnyLinear> (*)(std::size_t n, std::size_t k, std::uint64_t seed, const ThreadPool&);
 
-template <WeightFormat F>
+/// The group matters to formats with dynamic_group only.
+template <WeightFormat F, std::size_t group = 128>
 Result<AnyLinear> pack_random(std::size_t n, std::size_t k, std::uint64_t seed, const ThreadPool& pool) {
-  return AnyLinear::pack<F, Activations>(bench::RandomWeights<F>{n, k, 0, seed}, {}, pool);
+  return AnyLinear::pack<F, Activations>(bench::RandomWeights<F>{n, k, group, seed}, {}, pool);
 }
 
 const std::map<std::string, Pack> pack_by_name{
     {"int4_g128", pack_random<Int4<128>>},      {"int4_g32", pack_random<Int4<32>>},
     {"int4_min_g32", pack_random<Int4Min<32>>}, {"int8_g128", pack_random<Int8<128>>},
-    {"int8_g32", pack_random<Int8<32>>},
+    {"int8_g32", pack_random<Int8<32>>},        {"int4_dynamic_g128", pack_random<Int4<dynamic_group>>},
 };
 
 /// One kind of linear: `layers` copies with weights of their own, run `calls` at a time so that a unit reads
@@ -130,7 +131,7 @@ void report(const Contender& c, const std::string& format, const std::vector<Sha
     std::printf("%s\n", line.dump().c_str());
   } else {
     std::printf(
-        "%-12s %-10s %-12s M=%-3zu %zu thr %8.2f ms %7.1f tok/s %6.1f GB/s of %5.1f: %.3f  %7.1f GOPS |",
+        "%-17s %-10s %-12s M=%-3zu %zu thr %8.2f ms %7.1f tok/s %6.1f GB/s of %5.1f: %.3f  %7.1f GOPS |",
         format.c_str(), c.activation.c_str(), isa.c_str(), c.m, threads, seconds * 1e3,
         static_cast<double>(c.m) / seconds, gb_s, probe_gb_s, gb_s / probe_gb_s,
         2 * products / seconds * 1e-9);
@@ -171,7 +172,8 @@ void compare(const std::string& format, const std::vector<Shape>& model, std::si
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Times all linears of one decoder step on cold weights, beside the DRAM read probe.");
-  app.add_option("--formats", options.formats, "int4_g128 int4_g32 int4_min_g32 int8_g128 int8_g32")
+  app.add_option("--formats", options.formats,
+                 "int4_g128 int4_g32 int4_min_g32 int8_g128 int8_g32 int4_dynamic_g128")
       ->delimiter(',');
   app.add_option("--activations", options.activations, "int8 int8/group int16 f32")->delimiter(',');
   app.add_option("--isas", options.isas, "best, or names to force")->delimiter(',');
