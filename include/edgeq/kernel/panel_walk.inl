@@ -104,8 +104,8 @@ EDGEQ_INLINE void walk_panels(const GemmArguments& g) noexcept {
       if constexpr (MaxRows >= 2) {
         if (rows == 2) Tile::template run<2, Streams>(g, panel, row);
       }
-      if constexpr (MaxRows <= 2) {  // two or more rows of x, split evenly into tiles of at most three or
-                                     // more, leave no row alone
+      // Tiles of up to three or four rows, split evenly, never leave a row alone.
+      if constexpr (MaxRows <= 2) {
         if (rows == 1) Tile::template run<1, Streams>(g, panel, row);
       }
     }
