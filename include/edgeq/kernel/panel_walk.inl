@@ -83,30 +83,30 @@ EDGEQ_INLINE std::size_t lines_offset(const PanelGeometry& geometry, std::size_t
 /// Runs Tile::run<rows, Streams> over the panels of `g`, at most MaxRows rows of x at a time.
 template <class Tile, std::size_t MaxRows>
 EDGEQ_INLINE void walk_panels(const GemmArguments& g) noexcept {
-  constexpr std::size_t Streams = streams_of(MaxRows, Tile::accumulators_per_row);
+  constexpr std::size_t streams = streams_of(MaxRows, Tile::accumulators_per_row);
   const std::size_t count = g.panel_end - g.panel_begin;
-  const std::size_t longest = (count + Streams - 1) / Streams, tiles = (g.m + MaxRows - 1) / MaxRows;
+  const std::size_t longest = (count + streams - 1) / streams, tiles = (g.m + MaxRows - 1) / MaxRows;
   for (std::size_t i = 0; i < longest; ++i) {
-    std::size_t panel[Streams];
-    for (std::size_t s = 0; s < Streams; ++s) {
-      const std::size_t begin = count * s / Streams, end = count * (s + 1) / Streams;
+    std::size_t panel[streams];
+    for (std::size_t s = 0; s < streams; ++s) {
+      const std::size_t begin = count * s / streams, end = count * (s + 1) / streams;
       const std::size_t last = end > begin ? end - 1 : begin;
       panel[s] = g.panel_begin + (begin + i < last ? begin + i : last);
     }
     for (std::size_t t = 0; t < tiles; ++t) {
       const std::size_t row = g.m * t / tiles, rows = g.m * (t + 1) / tiles - row;
       if constexpr (MaxRows >= 4) {
-        if (rows == 4) Tile::template run<4, Streams>(g, panel, row);
+        if (rows == 4) Tile::template run<4, streams>(g, panel, row);
       }
       if constexpr (MaxRows >= 3) {
-        if (rows == 3) Tile::template run<3, Streams>(g, panel, row);
+        if (rows == 3) Tile::template run<3, streams>(g, panel, row);
       }
       if constexpr (MaxRows >= 2) {
-        if (rows == 2) Tile::template run<2, Streams>(g, panel, row);
+        if (rows == 2) Tile::template run<2, streams>(g, panel, row);
       }
       // Tiles of up to three or four rows, split evenly, never leave a row alone.
       if constexpr (MaxRows <= 2) {
-        if (rows == 1) Tile::template run<1, Streams>(g, panel, row);
+        if (rows == 1) Tile::template run<1, streams>(g, panel, row);
       }
     }
   }
