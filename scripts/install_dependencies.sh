@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the system packages that the examples ("build") or the examples, tests and benches ("all") need and lacks none.
+# Installs the system packages that the examples ("build") or the examples, tests and benches ("all") need and that are missing.
 set -eu
 
 purpose=${1:-all}
