@@ -24,7 +24,7 @@ void run_layer(benchmark::State& state, const AnyLinear& layer) {
   std::vector<float> x(m * layer.k()), y(m * layer.n());
   for (float& v : x) v = static_cast<float>(static_cast<double>(random() >> 11) * 0x1p-52 - 1.0);
   Prepared prepared;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     if (Status status = layer.prepare(prepared, {x.data(), m, layer.k()}); !status)
       return state.SkipWithError(status.error().message.c_str());
     layer.run(prepared, {y.data(), m, layer.n()});

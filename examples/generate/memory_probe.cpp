@@ -19,7 +19,7 @@ namespace {
 // Reads whole cache lines as four far-apart streams, the pattern that is fastest; returns a value that
 // depends on all of them. Wide registers would not help: memory is slower than any of them.
 std::uint64_t read_bytes(const std::byte* data, std::size_t bytes) {
-  typedef std::uint64_t Words __attribute__((vector_size(32)));
+  using Words __attribute__((vector_size(32))) = std::uint64_t;
   const std::size_t quarter = bytes / 256 * 64;
   Words sums[4] = {};
   for (std::size_t i = 0; i < quarter; i += 64)

@@ -60,6 +60,7 @@ std::vector<float> TensorReader::bias(const std::vector<MatrixName>& matrices, s
 
 Projection TensorReader::projection(const std::vector<MatrixName>& matrices, std::size_t columns) {
   std::vector<const Tensor*> tensors;
+  tensors.reserve(matrices.size());
   for (const MatrixName& matrix : matrices)
     tensors.push_back(&take(matrix.name + ".weight", matrix.rows, columns));
 
