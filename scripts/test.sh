@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 scripts/install_dependencies.sh all
-scripts/fetch_model.sh
+scripts/fetch_model.sh || echo "without the model: tests of the real model are skipped"
 cmake --preset default
 cmake --build --preset default --parallel "$(getconf _NPROCESSORS_ONLN)"
 
