@@ -143,10 +143,6 @@ struct Simd {
   static float load_stored(const std::uint8_t* p) noexcept {
     T value;
     __builtin_memcpy(&value, p, sizeof(T));
-    return to_float_value(value);
-  }
-  template <StoredFloat T>
-  static float to_float_value(T value) noexcept {
     return edgeq::to_float(value);
   }
 };

@@ -66,18 +66,14 @@ EDGEQ_INLINE void for_each_line(std::size_t lines, const Line& line) noexcept {
   for (std::size_t l = 0; l < lines; ++l) line();
 }
 
-/// PanelGeometry::header_offset and lines_offset, with the number of groups in a record known to the
-/// compiler.
+/// The geometry's offsets, with what the format knows.
 template <class Format>
 EDGEQ_INLINE std::size_t header_offset(const PanelGeometry& geometry, std::size_t group) noexcept {
-  constexpr std::size_t per_record = Format::groups_per_record;
-  return group / per_record * geometry.record_bytes + group % per_record * Format::header_bytes;
+  return geometry.header_offset(group, Format::groups_per_record, Format::header_bytes);
 }
 template <class Format>
 EDGEQ_INLINE std::size_t lines_offset(const PanelGeometry& geometry, std::size_t group) noexcept {
-  constexpr std::size_t per_record = Format::groups_per_record;
-  return group / per_record * geometry.record_bytes + per_record * Format::header_bytes +
-         group % per_record * geometry.lines_bytes;
+  return geometry.lines_offset(group, Format::groups_per_record, Format::header_bytes);
 }
 
 /// Runs Tile::run<rows, Streams> over the panels of `g`, at most MaxRows rows of x at a time.

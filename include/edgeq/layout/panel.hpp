@@ -47,13 +47,21 @@ struct PanelGeometry {
   static constexpr std::size_t x_step = 8;
 
   constexpr std::size_t group_length(std::size_t g) const noexcept { return std::min(group, k - g * group); }
-  /// Where the header and the lines of group g lie in a panel.
+  /// Where the header and the lines of group g lie in a panel. Kernels pass what their format knows at
+  /// compile time.
+  constexpr std::size_t header_offset(std::size_t g, std::size_t per_record,
+                                      std::size_t header) const noexcept {
+    return g / per_record * record_bytes + g % per_record * header;
+  }
+  constexpr std::size_t lines_offset(std::size_t g, std::size_t per_record,
+                                     std::size_t header) const noexcept {
+    return g / per_record * record_bytes + per_record * header + g % per_record * lines_bytes;
+  }
   constexpr std::size_t header_offset(std::size_t g) const noexcept {
-    return g / groups_per_record * record_bytes + g % groups_per_record * header_bytes;
+    return header_offset(g, groups_per_record, header_bytes);
   }
   constexpr std::size_t lines_offset(std::size_t g) const noexcept {
-    return g / groups_per_record * record_bytes + groups_per_record * header_bytes +
-           g % groups_per_record * lines_bytes;
+    return lines_offset(g, groups_per_record, header_bytes);
   }
   constexpr std::size_t packed_bytes() const noexcept { return panels * panel_bytes; }
 
