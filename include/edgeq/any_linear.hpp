@@ -30,12 +30,14 @@ class AnyLinear {
                                 CpuFeatures cpu = CpuFeatures::detect()) {
     auto weight = PackedWeight::pack<Format>(source, bias, executor);
     if (!weight) return weight.error();
-    return of<Format, Activations, Isas>(std::move(*weight), cpu);
+    return of<Format, Activations, Isas>(std::move(*weight), cpu, executor);
   }
 
   /// The same over panels that exist already.
-  template <WeightFormat Format, class Activations, class Isas = AllIsas>
-  static Result<AnyLinear> of(PackedWeight weight, CpuFeatures cpu) {
+  template <WeightFormat Format, class Activations, class Isas = AllIsas, Executor E = InlineExecutor>
+  static Result<AnyLinear> of(PackedWeight weight, CpuFeatures cpu, const E& executor = {}) {
+    if constexpr (Operations<Format, Activations, Isas>::needs_column_sums)
+      if (Status status = weight.find_column_sums<Format>(executor); !status) return status.error();
     return AnyLinear(std::move(weight), cpu, &Operations<Format, Activations, Isas>::format,
                      Operations<Format, Activations, Isas>::variants)
         .checked();
@@ -50,12 +52,21 @@ class AnyLinear {
   CpuFeatures cpu() const noexcept { return cpu_; }
   /// Whether activations prepared by the other layer are right for this one, at the same M.
   bool shares_activations_with(const AnyLinear& other) const noexcept {
-    return std::string_view(activation()) == other.activation() && cpu_.bits == other.cpu_.bits &&
-           geometry().shares_activations_with(other.geometry());
+    if (!geometry().shares_activations_with(other.geometry()) || range_ != other.range_) return false;
+    // The choice of either can change at the rows where one of its kernels begins to pay.
+    const auto agree = [&](std::span<const KernelEntry> kernels) {
+      for (const KernelEntry& kernel : kernels) {
+        const KernelEntry &mine = select(kernel.min_m), &theirs = other.select(kernel.min_m);
+        if (mine.prepare != theirs.prepare || mine.layout(geometry()) != theirs.layout(other.geometry()))
+          return false;
+      }
+      return true;
+    };
+    return agree(kernels_) && agree(other.kernels_);
   }
 
   /// The same panels under another of the activations it was packed for, by name: "int8", "int8/group",
-  /// "int16", "f32".
+  /// "int8/zero", "int8/static", "int16", "bf16", "f32".
   Result<AnyLinear> with(std::string_view activation) const {
     for (const Variant& variant : variants_) {
       if (activation != variant.name) continue;
@@ -67,52 +78,60 @@ class AnyLinear {
                  "edgeq: " + format() + " was not compiled for activation " + std::string(activation)};
   }
 
-  /// The same layer on the kernels of one ISA only, by name; for tests, diagnosis and comparison.
+  /// The same layer with the scale and zero point that a calibration found for x; without them, layers of
+  /// StaticInt8 refuse to prepare. Refuses a scale that is not finite and positive, a zero beyond int8.
+  Result<AnyLinear> with_range(ActivationRange range) const {
+    if (!range.valid())
+      return Error{ErrorCode::invalid_argument,
+                   "edgeq: an activation range of scale " + std::to_string(range.scale) + " and zero " +
+                       std::to_string(range.zero) + "; the scale must be positive, the zero in -128..127"};
+    AnyLinear other = *this;
+    other.range_ = range;
+    return other;
+  }
+
+  /// The same layer on the kernels of one ISA only, by name, from one row on; for tests, diagnosis and
+  /// comparison.
   Result<AnyLinear> only(std::string_view isa) const {
     for (std::size_t i = 0; i < kernels_.size(); ++i) {
       if (isa != kernels_[i].isa) continue;
       AnyLinear other = *this;
       other.kernels_ = kernels_.subspan(i, 1);
+      other.forced_ = true;
       return std::move(other).checked();
     }
     return Error{ErrorCode::unsupported, "edgeq: no kernel of ISA " + std::string(isa) + " multiplies " +
                                              format() + " by " + activation() + " activations"};
   }
 
-  /// Brings x [M, K] into the form that the kernel for M rows reads. Allocates only if `prepared` must grow.
-  /// Refuses an x whose width is not K.
+  /// Brings x [M, K], of float, BFloat16 or Float16, into the form that the kernel for M rows reads.
+  /// Allocates only if `prepared` must grow. Refuses an x whose width is not K.
   template <Executor E = InlineExecutor>
   Status prepare(Prepared& prepared, MatrixView<const float> x, const E& executor = {}) const {
-    if (x.columns != k())
-      return Error{ErrorCode::invalid_argument,
-                   "edgeq: x has " + std::to_string(x.columns) + " columns, K is " + std::to_string(k())};
-    if (!prepared.resize(x.rows, layout_.row_bytes))
-      return Error{ErrorCode::too_large, "edgeq: no memory for " + std::to_string(x.rows) + " prepared rows"};
-    if (x.rows == 0) return success();
-    const KernelEntry& kernel = select(x.rows);
-    const std::size_t tasks = std::min<std::size_t>(x.rows, std::max<std::size_t>(executor.concurrency(), 1));
-    executor.run(tasks, [&](std::size_t task) {
-      const FloatControl control;
-      kernel.prepare({&geometry(), layout_, x.data, x.stride, prepared.data(), x.rows * task / tasks,
-                      x.rows * (task + 1) / tasks});
-    });
-    return success();
+    return prepare_rows(prepared, x, executor);
+  }
+  template <Executor E = InlineExecutor>
+  Status prepare(Prepared& prepared, MatrixView<const BFloat16> x, const E& executor = {}) const {
+    return prepare_rows(prepared, x, executor);
+  }
+  template <Executor E = InlineExecutor>
+  Status prepare(Prepared& prepared, MatrixView<const Float16> x, const E& executor = {}) const {
+    return prepare_rows(prepared, x, executor);
   }
 
-  /// y [M, N] = x Wᵀ + b for x prepared by this layer, or by one that shares activations with it. Cannot
-  /// fail; M = 0 and N = 0 touch nothing.
+  /// y [M, N] = x Wᵀ + b for x prepared by this layer, or by one that shares activations with it. As BFloat16
+  /// or Float16, y is the float result rounded to nearest even. Cannot fail; M = 0 and N = 0 touch nothing.
   template <Executor E = InlineExecutor>
   void run(const Prepared& prepared, MatrixView<float> y, const E& executor = {}) const noexcept {
-    assert(y.columns == n() && y.rows == prepared.rows());
-    if (y.rows == 0 || n() == 0) return;
-    const KernelEntry& kernel = select(y.rows);
-    const std::size_t panels = geometry().panels,
-                      tasks = std::min<std::size_t>(panels, std::max<std::size_t>(executor.concurrency(), 1));
-    executor.run(tasks, [&](std::size_t task) {
-      const FloatControl control;
-      kernel.gemm({&geometry(), layout_, weight_.panels(), weight_.bias(), prepared.data(), y.data, y.stride,
-                   y.rows, panels * task / tasks, panels * (task + 1) / tasks});
-    });
+    multiply(prepared, y, executor);
+  }
+  template <Executor E = InlineExecutor>
+  void run(const Prepared& prepared, MatrixView<BFloat16> y, const E& executor = {}) const noexcept {
+    multiply(prepared, y, executor);
+  }
+  template <Executor E = InlineExecutor>
+  void run(const Prepared& prepared, MatrixView<Float16> y, const E& executor = {}) const noexcept {
+    multiply(prepared, y, executor);
   }
 
   /// Row n of W as K floats, each the format's own decode; so that one packed table serves an embedding and
@@ -135,7 +154,7 @@ class AnyLinear {
     if (n() != 0 && k() != 0)
       plan.bits_per_weight =
           8.0 * static_cast<double>(plan.weight_bytes) / static_cast<double>(n()) / static_cast<double>(k());
-    explain(kernels_, cpu_, m, plan);
+    explain(kernels_, cpu_, m, forced_, plan);
     return plan;
   }
 
@@ -148,8 +167,8 @@ class AnyLinear {
   struct Variant {
     const char* name;
     const char* numerics;
+    bool is_static;
     std::span<const KernelEntry> kernels;
-    PreparedLayout (*layout)(const PanelGeometry&) noexcept;
   };
   template <class Format, class Activations, class Isas>
   struct Operations;
@@ -159,8 +178,9 @@ class AnyLinear {
         &Format::name,
         [](const PackedWeight& w, std::size_t n, float* out) noexcept { w.unpack_row<Format>(n, out); }};
     static constexpr std::array<Variant, sizeof...(Activations)> variants{
-        Variant{Activations::name, Activations::numerics, KernelTable<Format, Activations, Isas>::entries,
-                [](const PanelGeometry& g) noexcept { return PreparedLayout::of<Activations>(g); }}...};
+        Variant{Activations::name, Activations::numerics, Activations::is_static,
+                KernelTable<Format, Activations, Isas>::entries}...};
+    static constexpr bool needs_column_sums = (Activations::has_zero || ...);
   };
 
   AnyLinear(PackedWeight weight, CpuFeatures cpu, const FormatOperations* format,
@@ -171,15 +191,55 @@ class AnyLinear {
   void use(const Variant& variant) noexcept {
     variant_ = &variant;
     kernels_ = variant.kernels;
-    layout_ = variant.layout(geometry());
+    forced_ = false;
   }
   Result<AnyLinear> checked() && {
-    if (select_kernel(kernels_, cpu_, 1) == nullptr)
+    if (select_kernel(kernels_, cpu_, 1, forced_) == nullptr)
       return Error{ErrorCode::unsupported, "edgeq: no kernel runs here: " + plan(1).to_string()};
     return std::move(*this);
   }
   const PanelGeometry& geometry() const noexcept { return weight_.geometry(); }
-  const KernelEntry& select(std::size_t m) const noexcept { return *select_kernel(kernels_, cpu_, m); }
+  const KernelEntry& select(std::size_t m) const noexcept {
+    return *select_kernel(kernels_, cpu_, m, forced_);
+  }
+
+  template <StoredFloat T, Executor E>
+  Status prepare_rows(Prepared& prepared, MatrixView<const T> x, const E& executor) const {
+    if (x.columns != k())
+      return Error{ErrorCode::invalid_argument,
+                   "edgeq: x has " + std::to_string(x.columns) + " columns, K is " + std::to_string(k())};
+    if (variant_->is_static && !range_.valid())
+      return Error{ErrorCode::invalid_argument,
+                   "edgeq: the layer's activations are static, and it has no range (see with_range)"};
+    const KernelEntry& kernel = select(x.rows);
+    const PreparedLayout layout = kernel.layout(geometry());
+    if (!prepared.resize(x.rows, layout.row_bytes))
+      return Error{ErrorCode::too_large, "edgeq: no memory for " + std::to_string(x.rows) + " prepared rows"};
+    if (x.rows == 0) return success();
+    const std::size_t tasks = std::min<std::size_t>(x.rows, std::max<std::size_t>(executor.concurrency(), 1));
+    executor.run(tasks, [&](std::size_t task) {
+      const FloatControl control;
+      kernel.prepare({&geometry(), layout, x.data, float_type<T>, x.stride, range_, prepared.data(),
+                      x.rows * task / tasks, x.rows * (task + 1) / tasks});
+    });
+    return success();
+  }
+
+  template <StoredFloat T, Executor E>
+  void multiply(const Prepared& prepared, MatrixView<T> y, const E& executor) const noexcept {
+    assert(y.columns == n() && y.rows == prepared.rows());
+    if (y.rows == 0 || n() == 0) return;
+    const KernelEntry& kernel = select(y.rows);
+    const PreparedLayout layout = kernel.layout(geometry());
+    const std::size_t panels = geometry().panels,
+                      tasks = std::min<std::size_t>(panels, std::max<std::size_t>(executor.concurrency(), 1));
+    executor.run(tasks, [&](std::size_t task) {
+      const FloatControl control;
+      kernel.gemm({&geometry(), layout, weight_.panels(), weight_.bias(), weight_.column_sums(),
+                   prepared.data(), y.data, float_type<T>, y.stride, y.rows, panels * task / tasks,
+                   panels * (task + 1) / tasks});
+    });
+  }
 
   PackedWeight weight_;
   CpuFeatures cpu_;
@@ -187,7 +247,8 @@ class AnyLinear {
   std::span<const Variant> variants_;
   const Variant* variant_ = nullptr;
   std::span<const KernelEntry> kernels_;
-  PreparedLayout layout_;
+  bool forced_ = false;  ///< kernels_ is one kernel, to run whatever M is
+  ActivationRange range_;
 };
 
 }

@@ -29,7 +29,7 @@ enum class Feature : std::uint32_t {
   avx_vnni = 1u << 1,      ///< vpdpbusd on ymm registers without AVX-512
   avx512 = 1u << 2,        ///< AVX-512 F, BW, VL, DQ and CD, and the system saves the zmm registers
   avx512_vnni = 1u << 3,   ///< vpdpbusd on zmm registers
-  avx512_bf16 = 1u << 4,   ///< vdpbf16ps
+  avx512_bf16 = 1u << 4,   ///< vdpbf16ps and vpermi2b; Cooper Lake, which lacks the latter, counts as without
   amx_int8 = 1u << 5,      ///< AMX tiles and tdpbusd, and the system has granted the tile data
   amx_bf16 = 1u << 6,      ///< AMX tiles and tdpbf16ps, and the system has granted the tile data
   neon = 1u << 7,          ///< Advanced SIMD of Armv8-A
@@ -178,7 +178,7 @@ constexpr std::uint32_t x86_feature_bits(const X86Cpuid& cpuid, std::uint64_t xc
   if (all_set(xcr0, zmm)) {
     add(all_set(cpuid.leaf7_ebx, f_dq_cd_bw_vl), Feature::avx512);
     add(all_set(cpuid.leaf7_ecx, 1u << 11), Feature::avx512_vnni);
-    add(all_set(leaf7_1_eax, 1u << 5), Feature::avx512_bf16);
+    add(all_set(leaf7_1_eax, 1u << 5) && all_set(cpuid.leaf7_ecx, 1u << 1), Feature::avx512_bf16);
   }
   if (all_set(xcr0, tiles)) {
     add(all_set(cpuid.leaf7_edx, amx_tile | 1u << 25), Feature::amx_int8);
@@ -240,10 +240,13 @@ inline std::uint64_t read_xcr0() {
 }
 
 // Linux 5.16 and newer keep the 8 KiB of tile data off until a process asks; the answer holds for all its
-// threads. Other systems: not known to us, so no.
+// threads, and a process that has it is not asked again. Other systems: not known to us, so no.
 inline bool request_amx_tiles() {
 #if defined(__linux__) && defined(SYS_arch_prctl)
-  constexpr long arch_req_xcomp_perm = 0x1023, xtiledata = 18;
+  constexpr long arch_get_xcomp_perm = 0x1022, arch_req_xcomp_perm = 0x1023, xtiledata = 18;
+  std::uint64_t granted = 0;
+  if (syscall(SYS_arch_prctl, arch_get_xcomp_perm, &granted) == 0 && (granted >> xtiledata & 1) != 0)
+    return true;
   return syscall(SYS_arch_prctl, arch_req_xcomp_perm, xtiledata) == 0;
 #else
   return false;

@@ -6,10 +6,27 @@
 namespace edgeq::inline EDGEQ_BASELINE {
 
 namespace isa {
+/// AMX tiles of bytes, tdpbsud, with AVX-512 around them. Sapphire Rapids and newer.
+struct amx_int8 {
+  static constexpr const char* name = "amx_int8";
+  static constexpr std::uint32_t features =
+      feature_mask(Feature::avx512, Feature::avx512_vnni, Feature::amx_int8);
+};
+/// AMX tiles of bf16, tdpbf16ps, with AVX-512 around them. Sapphire Rapids and newer.
+struct amx_bf16 {
+  static constexpr const char* name = "amx_bf16";
+  static constexpr std::uint32_t features =
+      feature_mask(Feature::avx512, Feature::avx512_vnni, Feature::avx512_bf16, Feature::amx_bf16);
+};
 /// AVX-512 F/BW/VL/DQ with VNNI: vpdpbusd on 512 bits. Ice Lake, Zen 4 and newer.
 struct avx512_vnni {
   static constexpr const char* name = "avx512_vnni";
   static constexpr std::uint32_t features = feature_mask(Feature::avx512, Feature::avx512_vnni);
+};
+/// AVX-512 with BF16 and VBMI: vdpbf16ps and vpermi2b on 512 bits. Zen 4, Sapphire Rapids and newer.
+struct avx512_bf16 {
+  static constexpr const char* name = "avx512_bf16";
+  static constexpr std::uint32_t features = feature_mask(Feature::avx512, Feature::avx512_bf16);
 };
 /// AVX2, FMA and F16C with the VEX-encoded vpdpbusd. Alder Lake, Meteor Lake, Zen 5 and newer.
 struct avx_vnni {
@@ -38,6 +55,7 @@ template <class... Isas>
 struct IsaList {};
 
 /// Everything that edgeq has kernels for.
-using AllIsas = IsaList<isa::avx512_vnni, isa::avx_vnni, isa::avx2, isa::highway, isa::generic>;
+using AllIsas = IsaList<isa::amx_int8, isa::amx_bf16, isa::avx512_bf16, isa::avx512_vnni, isa::avx_vnni,
+                        isa::avx2, isa::highway, isa::generic>;
 
 }

@@ -5,6 +5,10 @@
 
 namespace edgeq::inline EDGEQ_BASELINE {
 
+/// The most faithful activation that costs nothing where decode is bound by memory.
+template <WeightFormat Format>
+using DefaultActivation = std::conditional_t<Format::is_integer, DynamicInt16, Bf16>;
+
 /// A linear layer whose format and activation are types, e.g. Linear<Int4<48>> or Linear<Int8<64>,
 /// DynamicInt8>.
 ///
@@ -16,7 +20,7 @@ namespace edgeq::inline EDGEQ_BASELINE {
 ///
 /// The default activation is faithful (error about 3e-5 of the row) and costs nothing where decode is bound
 /// by memory; DynamicInt8 doubles the speed of prefill.
-template <WeightFormat Format, ActivationPolicy Activation = DynamicInt16, class Isas = AllIsas>
+template <WeightFormat Format, ActivationPolicy Activation = DefaultActivation<Format>, class Isas = AllIsas>
 class Linear : public AnyLinear {
  public:
   using View = typename Format::View;

@@ -36,12 +36,16 @@ struct Plan {
 };
 
 /// Walks the table as the selector does and keeps the reasons.
-inline void explain(std::span<const KernelEntry> entries, CpuFeatures cpu, std::size_t m, Plan& plan) {
+inline void explain(std::span<const KernelEntry> entries, CpuFeatures cpu, std::size_t m, bool any_rows,
+                    Plan& plan) {
   for (const KernelEntry& entry : entries) {
     const auto reject = [&](std::string reason) { plan.rejected.push_back({entry.isa, std::move(reason)}); };
-    if (!cpu.has(entry.features))
-      reject("this processor lacks " + feature_list(cpu.missing(entry.features)));
-    else if (entry.min_m > m)
+    const std::uint32_t missing = cpu.missing(entry.features), withheld = missing & cpu.withheld;
+    if (missing != 0 && missing == withheld)
+      reject(feature_list(withheld) + " is withheld, by the operating system or by EDGEQ_DISABLE");
+    else if (missing != 0)
+      reject("this processor lacks " + feature_list(missing & ~withheld));
+    else if (entry.min_m > m && entry.min_m > 1 && !any_rows)
       reject("pays from M = " + std::to_string(entry.min_m));
     else if (!plan.isa.empty())
       reject("runs here, behind " + plan.isa);

@@ -5,30 +5,50 @@
 #include "edgeq/activation/activation.hpp"
 #include "edgeq/layout/aligned_buffer.hpp"
 #include "edgeq/layout/panel.hpp"
+#include "edgeq/number/stored_float.hpp"
 
 namespace edgeq::inline EDGEQ_BASELINE {
 
-/// Where the parts of one prepared row lie, in a buffer of `row_bytes` per row.
+/// Where the parts of one prepared row lie, in a buffer of `row_bytes` per row. A kernel reads one of three
+/// forms, and `overrun` bytes of zeros behind each plane if it reads in larger steps than the padding's.
 ///
-/// Elements first: `planes` planes of x_columns elements each (int8 codes; high, then low bytes of 16-bit
-/// codes; or floats). Then the sum of codes of every accumulation block [blocks] int32, then the scales [1 or
-/// groups] f32.
+/// Elements first: `planes` planes of x_columns elements each. Then sums, then scales:
+///
+///   codes    int8 (16-bit codes as two planes: high, then low bytes); the sum of codes of every accumulation
+///            block [blocks] int32; the scales [1 or groups] f32, followed by the zero point of the row, f32,
+///            if there is one
+///   floats   f32; nothing else
+///   bf16     the order within 4 k belongs to the kernel; the sum of x of every group [groups] f32
 struct PreparedLayout {
   std::size_t plane_bytes = 0;
   std::size_t sums_offset = 0;
   std::size_t scales_offset = 0;
   std::size_t row_bytes = 0;
 
-  template <ActivationPolicy A>
-  static constexpr PreparedLayout of(const PanelGeometry& g) noexcept {
+  static constexpr PreparedLayout of_parts(std::size_t plane_bytes, std::size_t planes, std::size_t sums,
+                                           std::size_t scales) noexcept {
     PreparedLayout p;
-    p.plane_bytes = g.x_columns * (A::element_bytes / A::planes);
-    p.sums_offset = round_up(p.plane_bytes * A::planes, alignof(std::int32_t));
-    p.scales_offset = p.sums_offset + (A::is_integer ? g.blocks * sizeof(std::int32_t) : 0);
-    const std::size_t scales = !A::is_integer ? 0 : A::per_group ? g.groups : 1;
+    p.plane_bytes = plane_bytes;
+    p.sums_offset = round_up(plane_bytes * planes, sizeof(std::int32_t));
+    p.scales_offset = p.sums_offset + sums * sizeof(std::int32_t);
     p.row_bytes = round_up(p.scales_offset + scales * sizeof(float), line_bytes);
     return p;
   }
+  template <ActivationPolicy A>
+  static constexpr PreparedLayout of_codes(const PanelGeometry& g, std::size_t overrun = 0) noexcept {
+    return of_parts(g.x_columns + overrun, A::planes, g.blocks,
+                    A::per_group  ? g.groups
+                    : A::has_zero ? 2
+                                  : 1);
+  }
+  static constexpr PreparedLayout of_floats(const PanelGeometry& g) noexcept {
+    return of_parts(g.x_columns * sizeof(float), 1, 0, 0);
+  }
+  static constexpr PreparedLayout of_bf16(const PanelGeometry& g, std::size_t overrun = 0) noexcept {
+    return of_parts(g.x_columns * sizeof(BFloat16) + overrun, 1, g.groups, 0);
+  }
+
+  friend constexpr bool operator==(const PreparedLayout&, const PreparedLayout&) = default;
 };
 
 /// A reusable workspace that holds prepared activations. Filling it allocates only when it must grow, so a

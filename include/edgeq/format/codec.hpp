@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer codecs: how one unsigned code is stored, in a checkpoint's row and in a packed line of 64 bytes.
+// Codecs: how one unsigned code is stored, in a checkpoint's row and in a packed line of 64 bytes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -41,11 +41,9 @@ struct Nibble {
   }
 };
 
-/// Codes 0..255. A line holds 16 columns x 4 k: byte 4 * column + i has k = i.
-struct Byte {
-  static constexpr const char* name = "int8";
+/// Bytes in lines of 16 columns x 4 k: byte 4 * column + i has k = i.
+struct ByteLines {
   static constexpr int bits = 8;
-  static constexpr int midpoint = 128;
   static constexpr int maximum = 255;
   static constexpr std::size_t k_per_line = 4;
 
@@ -58,6 +56,26 @@ struct Byte {
   static constexpr std::uint8_t take(const std::uint8_t* lines, std::size_t column, std::size_t k) noexcept {
     return lines[k / 4 * line_bytes + column * 4 + k % 4];
   }
+};
+
+/// Codes 0..255.
+struct Byte : ByteLines {
+  static constexpr const char* name = "int8";
+  static constexpr int midpoint = 128;
+};
+
+/// Codes that are floats of 8 bits: Element is Float8E4M3 or Float8E5M2.
+template <class ElementType>
+struct FloatByte : ByteLines {
+  using Element = ElementType;
+  static constexpr const char* name = Element::name;
+  static constexpr int midpoint = 0;
+};
+
+/// A codec whose codes are floats.
+template <class Codec>
+concept FloatCodec = requires {
+  typename Codec::Element;
 };
 
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include "edgeq/format/float_weight.hpp"
 #include "edgeq/format/group_quantized.hpp"
+#include "edgeq/format/scaled_float.hpp"
 
 namespace edgeq::inline EDGEQ_BASELINE {
 
@@ -32,6 +33,17 @@ using Int8Zero = GroupQuantized<codec::Byte, offset::IntegerZero, Group, Scale>;
 /// 8-bit codes with a float minimum per group, value = scale * code + minimum. GGUF Q5_1.
 template <int Group = 32, StoredFloat Scale = Float16>
 using Int8Min = GroupQuantized<codec::Byte, offset::FloatMinimum, Group, Scale>;
+
+/// FP8 with a float scale per block of BlockN x BlockK weights, value = scale * code. DeepSeek's
+/// `weight_scale_inv` has blocks of 128 x 128. Either side may be dynamic_group.
+template <int BlockN = 128, int BlockK = 128, class Element = Float8E4M3>
+using Fp8Block = ScaledFloat<Element, BlockN, BlockK>;
+/// FP8 with a float scale per output column. compressed-tensors "channel".
+template <class Element = Float8E4M3>
+using Fp8Channel = ScaledFloat<Element, 1, per_channel>;
+/// FP8 with one float scale.
+template <class Element = Float8E4M3>
+using Fp8Tensor = ScaledFloat<Element, per_tensor, per_channel>;
 
 /// Unquantized weights.
 using F32Weight = FloatWeight<float>;

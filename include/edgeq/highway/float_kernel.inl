@@ -5,12 +5,33 @@
 // which brings at most 2 K + 4 roundings (2^-24 of the sum of magnitudes each), inside the documented (K + 4)
 // * 2^-23.
 
+/// The value of the 8-bit float in the highest byte of each lane, as kernel/float_weights.inl finds it. 2 y
+/// is exact, so the difference has one rounding with and without a fused multiply-add.
+template <class Element>
+HWY_INLINE Float float_of_high_byte(Int high) {
+  const IntTag i;
+  const FloatTag d;
+  constexpr int fraction = Element::fraction_bits;
+  constexpr float smallest_normal = Element{1 << fraction}.to_float();
+  const Int magnitude = hn::And(high, hn::Set(i, 0x7F000000));
+  const Float y = hn::BitCast(
+      d, hn::Add(hn::ShiftRight<fraction + 1>(magnitude), hn::Set(i, (127 - Element::bias) << 23)));
+  const Float finite = hn::Min(y, hn::Sub(hn::Add(y, y), hn::Set(d, smallest_normal)));
+  const auto is_special =
+      hn::Gt(magnitude, hn::Set(i, static_cast<std::int32_t>((Element::first_special << 24) - 1)));
+  const Int special =
+      hn::IfThenElseZero(is_special, hn::Set(i, Element::has_infinities ? 0x7F800000 : 0x7FC00000));
+  const Int sign = hn::And(high, hn::Set(i, static_cast<std::int32_t>(0x80000000u)));
+  return hn::BitCast(d, hn::Or(hn::Or(hn::BitCast(i, finite), special), sign));
+}
+
 template <Stored Element, bool HasMinima>
 struct FloatKernel {
   static constexpr bool is_integer = false;
-  static constexpr bool is_coded = Element == Stored::nibble || Element == Stored::byte;
+  static constexpr bool is_coded = Element == Stored::nibble || Element == Stored::byte ||
+                                   Element == Stored::e4m3 || Element == Stored::e5m2;
   static constexpr std::size_t k_per_line = Element == Stored::nibble ? 8
-                                            : Element == Stored::byte ? 4
+                                            : is_coded                ? 4
                                             : Element == Stored::f32  ? 1
                                                                       : 2;
   static constexpr std::size_t x_bytes = sizeof(float);
@@ -30,6 +51,11 @@ struct FloatKernel {
       } else if constexpr (Element == Stored::bf16) {
         return hn::BitCast(d,
                            K == 0 ? hn::ShiftLeft<16>(word) : hn::And(word, hn::Set(WordTag(), 0xFFFF0000u)));
+      } else if constexpr (Element == Stored::e4m3 || Element == Stored::e5m2) {
+        using Float8 = std::conditional_t<Element == Stored::e4m3, edgeq::Float8E4M3, edgeq::Float8E5M2>;
+        Word high = word;
+        if constexpr (K != 3) high = hn::ShiftLeft<24 - 8 * int{K}>(word);
+        return hn::Mul(float_of_high_byte<Float8>(hn::BitCast(IntTag(), high)), hn::LoadU(d, scale));
       } else {
         using Codec = std::conditional_t<Element == Stored::nibble, edgeq::codec::Nibble, edgeq::codec::Byte>;
         constexpr int shift = edgeq::code_shift<Codec, K>;

@@ -60,6 +60,10 @@ void multiply(const Multiplication& a) {
   else if (element == Stored::byte)
     minima ? multiply_panels<FloatKernel<Stored::byte, true>>(a)
            : multiply_panels<FloatKernel<Stored::byte, false>>(a);
+  else if (element == Stored::e4m3)
+    multiply_panels<FloatKernel<Stored::e4m3, false>>(a);
+  else if (element == Stored::e5m2)
+    multiply_panels<FloatKernel<Stored::e5m2, false>>(a);
   else if (element == Stored::f32)
     multiply_panels<FloatKernel<Stored::f32, false>>(a);
   else if (element == Stored::f16)

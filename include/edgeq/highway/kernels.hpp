@@ -11,7 +11,7 @@
 namespace edgeq_highway {
 
 /// How a code, a scale or an unquantized weight is stored.
-enum class Stored : std::uint8_t { nibble, byte, f32, f16, bf16 };
+enum class Stored : std::uint8_t { nibble, byte, e4m3, e5m2, f32, f16, bf16 };
 
 /// What lies between a code and its value: scale * (code - midpoint), scale * (code - zero), or
 /// scale * code + minimum.
@@ -40,6 +40,7 @@ struct Rows {
   std::size_t row_bytes, plane_bytes, sums_offset, scales_offset;
   int planes;  ///< 1 or 2 planes of int8 codes; 0: floats
   bool per_group;
+  bool has_zero;  ///< the row's zero point, f32, follows its scale
 };
 
 /// y = x W^T + bias for m rows and the columns of panels panel_begin .. panel_end - 1.
@@ -48,8 +49,10 @@ struct Multiplication {
   Weights weights;
   Rows rows;
   const std::byte* prepared;
-  const float* bias;  ///< [N padded to 16], or null
-  float* y;
+  const float* bias;         ///< [N padded to 16], or null
+  const float* column_sums;  ///< sum over k of W [N padded to 16], for activations with a zero point
+  void* y;
+  Stored y_type;         ///< f32, f16 or bf16
   std::size_t y_stride;  ///< elements
   std::size_t m, n;
   std::size_t panel_begin, panel_end;

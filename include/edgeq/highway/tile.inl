@@ -40,18 +40,31 @@ HWY_INLINE void load_header(const Weights& w, const std::uint8_t* header, float*
   }
 }
 
-/// y of one row and panel: out * x_scale + bias, one rounding; or out + bias where scales have been applied.
-HWY_INLINE void finish_columns(const Multiplication& a, const std::byte* row, const float* out,
-                               std::size_t column, float* y) {
+/// 16 floats as elements of y of a type.
+template <class T>
+void store_columns(const float* from, T* to, std::size_t columns) {
+  T values[edgeq::panel_columns];
+  for (std::size_t i = 0; i < edgeq::panel_columns; ++i) values[i] = edgeq::from_float<T>(from[i]);
+  std::memcpy(to, values, columns * sizeof(T));
+}
+
+/// y of one row m and panel: out * x_scale + bias, one rounding; or out + bias where scales have been
+/// applied.
+HWY_INLINE void finish_columns(const Multiplication& a, const std::byte* row, const float* out, std::size_t m,
+                               std::size_t column) {
   const FloatTag d;
   const bool scaled = a.rows.planes != 0 && !a.rows.per_group;
-  const Float factor =
-      hn::Set(d, scaled ? *reinterpret_cast<const float*>(row + a.rows.scales_offset) : 1.0f);
-  const std::size_t columns = a.n - column;
+  const auto* scales = reinterpret_cast<const float*>(row + a.rows.scales_offset);
+  const Float factor = hn::Set(d, scaled ? scales[0] : 1.0f);
+  const std::size_t columns = a.n - column < edgeq::panel_columns ? a.n - column : edgeq::panel_columns;
+  const std::size_t element = m * a.y_stride + column;
+  const bool direct = a.y_type == Stored::f32 && columns == edgeq::panel_columns;
   alignas(64) float partial[edgeq::panel_columns];
-  float* to = columns < edgeq::panel_columns ? partial : y;
+  float* to = direct ? static_cast<float*>(a.y) + element : partial;
   for (std::size_t i = 0; i < edgeq::panel_columns; i += hn::Lanes(d)) {
     Float value = hn::LoadU(d, out + i);
+    if (a.rows.has_zero)
+      value = fused_multiply_add(hn::Set(d, -scales[1]), hn::LoadU(d, a.column_sums + column + i), value);
     if (a.bias == nullptr)
       value = scaled ? hn::Mul(value, factor) : value;
     else {
@@ -60,7 +73,13 @@ HWY_INLINE void finish_columns(const Multiplication& a, const std::byte* row, co
     }
     hn::StoreU(value, d, to + i);
   }
-  if (to == partial) std::memcpy(y, partial, columns * sizeof(float));
+  if (direct) return;
+  if (a.y_type == Stored::f32)
+    store_columns(partial, static_cast<float*>(a.y) + element, columns);
+  else if (a.y_type == Stored::bf16)
+    store_columns(partial, static_cast<edgeq::BFloat16*>(a.y) + element, columns);
+  else
+    store_columns(partial, static_cast<edgeq::Float16*>(a.y) + element, columns);
 }
 
 /// Rows row .. row + rows - 1 times the panels. The last row is repeated if the tile is taller: it stores the
@@ -113,8 +132,7 @@ void run_tile(const Multiplication& a, const std::size_t (&panel)[StreamCount], 
   }
   for (std::size_t s = 0; s < StreamCount; ++s)
     for (std::size_t m = 0; m < RowCount; ++m)
-      finish_columns(a, x[m], b.out[s * RowCount + m], panel[s] * edgeq::panel_columns,
-                     a.y + y_row[m] * a.y_stride + panel[s] * edgeq::panel_columns);
+      finish_columns(a, x[m], b.out[s * RowCount + m], y_row[m], panel[s] * edgeq::panel_columns);
 }
 
 /// Walks StreamCount far-apart parts of the range of panels side by side, as kernel/panel_walk.inl explains,

@@ -34,8 +34,17 @@ struct Simd {
   static EDGEQ_INLINE Int subtract(Int a, Int b) { return _mm256_sub_epi32(a, b); }
   static EDGEQ_INLINE Int multiply(Int a, Int b) { return _mm256_mullo_epi32(a, b); }
   static EDGEQ_INLINE Int max(Int a, Int b) { return _mm256_max_epi32(a, b); }
-  static EDGEQ_INLINE Int shift_left_8(Int a) { return _mm256_slli_epi32(a, 8); }
-  static EDGEQ_INLINE Int shift_right_8(Int a) { return _mm256_srai_epi32(a, 8); }
+  static EDGEQ_INLINE Int min(Int a, Int b) { return _mm256_min_epi32(a, b); }
+  static EDGEQ_INLINE Int bit_and(Int a, Int b) { return _mm256_and_si256(a, b); }
+  static EDGEQ_INLINE Int bit_or(Int a, Int b) { return _mm256_or_si256(a, b); }
+  template <int Count>
+  static EDGEQ_INLINE Int shift_left(Int a) {
+    return _mm256_slli_epi32(a, Count);
+  }
+  template <int Count>
+  static EDGEQ_INLINE Int shift_right(Int a) {
+    return _mm256_srai_epi32(a, Count);
+  }
   static EDGEQ_INLINE std::int32_t reduce_add(Int a) {
     __m128i s = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
     s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4E));
@@ -76,8 +85,8 @@ struct Simd {
   }
 
   static EDGEQ_INLINE Float set1(float v) { return _mm256_set1_ps(v); }
-  static EDGEQ_INLINE Float load_float(const float* p) { return _mm256_loadu_ps(p); }
-  static EDGEQ_INLINE void store(float* p, Float a) { _mm256_storeu_ps(p, a); }
+  static EDGEQ_INLINE Int bits(Float a) { return _mm256_castps_si256(a); }
+  static EDGEQ_INLINE Float from_bits(Int a) { return _mm256_castsi256_ps(a); }
   static EDGEQ_INLINE Float to_float(Int a) { return _mm256_cvtepi32_ps(a); }
   static EDGEQ_INLINE Int round(Float a) { return _mm256_cvtps_epi32(a); }
   static EDGEQ_INLINE Float add(Float a, Float b) { return _mm256_add_ps(a, b); }
@@ -88,21 +97,41 @@ struct Simd {
   }
   static EDGEQ_INLINE Float multiply(Float a, Float b) { return _mm256_mul_ps(a, b); }
   static EDGEQ_INLINE Float fma(Float a, Float b, Float c) { return _mm256_fmadd_ps(a, b, c); }
-  static EDGEQ_INLINE Int magnitude_bits(const float* p) {
-    return _mm256_and_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)),
-                            _mm256_set1_epi32(0x7FFFFFFF));
+  static EDGEQ_INLINE Float min(Float a, Float b) { return _mm256_min_ps(a, b); }
+  static EDGEQ_INLINE Float divide(Float a, Float b) { return _mm256_div_ps(a, b); }
+  static EDGEQ_INLINE Float clamp(Float a, float low, float high) {
+    return _mm256_max_ps(_mm256_min_ps(a, _mm256_set1_ps(high)), _mm256_set1_ps(low));
+  }
+  static EDGEQ_INLINE Int bf16_bits(Float a) {
+    const Int u = bits(a), odd = bit_and(_mm256_srli_epi32(u, 16), set1(1));
+    const Int is_nan = _mm256_cmpgt_epi32(bit_and(u, set1(0x7FFFFFFF)), set1(0x7F800000));
+    const Int rounded = add(u, add(odd, set1(0x7FFF)));
+    return bit_and(_mm256_blendv_epi8(rounded, bit_or(u, set1(0x400000)), is_nan), set1(-65536));
   }
 
-  template <StoredFloat Scale>
-  static EDGEQ_INLINE Float load_scale(const std::uint8_t* p) {
-    if constexpr (sizeof(Scale) == 4)
-      return _mm256_loadu_ps(reinterpret_cast<const float*>(p));
+  template <StoredFloat T>
+  static EDGEQ_INLINE Float load_stored(const void* p) {
+    if constexpr (sizeof(T) == 4)
+      return _mm256_loadu_ps(static_cast<const float*>(p));
     else {
-      const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-      if constexpr (std::is_same_v<Scale, Float16>)
+      const __m128i bits = _mm_loadu_si128(static_cast<const __m128i*>(p));
+      if constexpr (std::is_same_v<T, Float16>)
         return _mm256_cvtph_ps(bits);
       else
         return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+    }
+  }
+  template <StoredFloat T>
+  static EDGEQ_INLINE void store_stored(void* p, Float a) {
+    auto* to = static_cast<__m128i*>(p);
+    if constexpr (sizeof(T) == 4) {
+      _mm256_storeu_ps(static_cast<float*>(p), a);
+    } else if constexpr (std::is_same_v<T, Float16>) {
+      _mm_storeu_si128(to, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+    } else {
+      const Int words = _mm256_srli_epi32(bf16_bits(a), 16);
+      _mm_storeu_si128(
+          to, _mm256_castsi256_si128(_mm256_permute4x64_epi64(_mm256_packus_epi32(words, words), 0x08)));
     }
   }
   template <StoredFloat T, std::size_t I>

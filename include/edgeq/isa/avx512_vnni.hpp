@@ -34,8 +34,17 @@ struct Simd {
   static EDGEQ_INLINE Int subtract(Int a, Int b) { return _mm512_sub_epi32(a, b); }
   static EDGEQ_INLINE Int multiply(Int a, Int b) { return _mm512_mullo_epi32(a, b); }
   static EDGEQ_INLINE Int max(Int a, Int b) { return _mm512_max_epi32(a, b); }
-  static EDGEQ_INLINE Int shift_left_8(Int a) { return _mm512_slli_epi32(a, 8); }
-  static EDGEQ_INLINE Int shift_right_8(Int a) { return _mm512_srai_epi32(a, 8); }
+  static EDGEQ_INLINE Int min(Int a, Int b) { return _mm512_min_epi32(a, b); }
+  static EDGEQ_INLINE Int bit_and(Int a, Int b) { return _mm512_and_si512(a, b); }
+  static EDGEQ_INLINE Int bit_or(Int a, Int b) { return _mm512_or_si512(a, b); }
+  template <int Count>
+  static EDGEQ_INLINE Int shift_left(Int a) {
+    return _mm512_slli_epi32(a, Count);
+  }
+  template <int Count>
+  static EDGEQ_INLINE Int shift_right(Int a) {
+    return _mm512_srai_epi32(a, Count);
+  }
   static EDGEQ_INLINE std::int32_t reduce_add(Int a) { return _mm512_reduce_add_epi32(a); }
   static EDGEQ_INLINE std::int32_t reduce_max(Int a) { return _mm512_reduce_max_epi32(a); }
   static EDGEQ_INLINE void store_bytes(std::int8_t* p, Int a) {
@@ -64,8 +73,8 @@ struct Simd {
   }
 
   static EDGEQ_INLINE Float set1(float v) { return _mm512_set1_ps(v); }
-  static EDGEQ_INLINE Float load_float(const float* p) { return _mm512_loadu_ps(p); }
-  static EDGEQ_INLINE void store(float* p, Float a) { _mm512_storeu_ps(p, a); }
+  static EDGEQ_INLINE Int bits(Float a) { return _mm512_castps_si512(a); }
+  static EDGEQ_INLINE Float from_bits(Int a) { return _mm512_castsi512_ps(a); }
   static EDGEQ_INLINE Float to_float(Int a) { return _mm512_cvtepi32_ps(a); }
   static EDGEQ_INLINE Int round(Float a) { return _mm512_cvtps_epi32(a); }
   static EDGEQ_INLINE Float add(Float a, Float b) { return _mm512_add_ps(a, b); }
@@ -76,21 +85,38 @@ struct Simd {
   }
   static EDGEQ_INLINE Float multiply(Float a, Float b) { return _mm512_mul_ps(a, b); }
   static EDGEQ_INLINE Float fma(Float a, Float b, Float c) { return _mm512_fmadd_ps(a, b, c); }
-  static EDGEQ_INLINE Int magnitude_bits(const float* p) {
-    return _mm512_and_si512(_mm512_loadu_si512(p), _mm512_set1_epi32(0x7FFFFFFF));
+  static EDGEQ_INLINE Float min(Float a, Float b) { return _mm512_min_ps(a, b); }
+  static EDGEQ_INLINE Float divide(Float a, Float b) { return _mm512_div_ps(a, b); }
+  static EDGEQ_INLINE Float clamp(Float a, float low, float high) {
+    return _mm512_max_ps(_mm512_min_ps(a, _mm512_set1_ps(high)), _mm512_set1_ps(low));
+  }
+  static EDGEQ_INLINE Int bf16_bits(Float a) {
+    const Int u = bits(a), odd = bit_and(_mm512_srli_epi32(u, 16), set1(1));
+    const __mmask16 is_nan = _mm512_cmpgt_epi32_mask(bit_and(u, set1(0x7FFFFFFF)), set1(0x7F800000));
+    const Int rounded = add(u, add(odd, set1(0x7FFF)));
+    return bit_and(_mm512_mask_or_epi32(rounded, is_nan, u, set1(0x400000)), set1(-65536));
   }
 
-  template <StoredFloat Scale>
-  static EDGEQ_INLINE Float load_scale(const std::uint8_t* p) {
-    if constexpr (sizeof(Scale) == 4)
+  template <StoredFloat T>
+  static EDGEQ_INLINE Float load_stored(const void* p) {
+    if constexpr (sizeof(T) == 4)
       return _mm512_loadu_ps(p);
     else {
-      const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-      if constexpr (std::is_same_v<Scale, Float16>)
+      const __m256i bits = _mm256_loadu_si256(static_cast<const __m256i*>(p));
+      if constexpr (std::is_same_v<T, Float16>)
         return _mm512_cvtph_ps(bits);
       else
         return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
     }
+  }
+  template <StoredFloat T>
+  static EDGEQ_INLINE void store_stored(void* p, Float a) {
+    if constexpr (sizeof(T) == 4)
+      _mm512_storeu_ps(p, a);
+    else if constexpr (std::is_same_v<T, Float16>)
+      _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+    else
+      _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtepi32_epi16(shift_right<16>(bf16_bits(a))));
   }
   /// Element I of each column's lane of a line of float weights.
   template <StoredFloat T, std::size_t I>

@@ -9,18 +9,25 @@
 
 EDGEQ_PRECISE_BEGIN
 namespace edgeq::inline EDGEQ_BASELINE {
+// In a namespace of their own: skeletons over these types elsewhere must not find generic's functions by
+// their arguments.
+namespace plain {
+struct Int {
+  std::int32_t lane[16];
+};
+struct Float {
+  float lane[16];
+};
+}
+
 namespace generic {
 
 struct Simd {
   static constexpr std::size_t lanes = 16;
   static constexpr std::size_t accumulators = 1;
   static constexpr std::size_t tile_rows = 1;
-  struct Int {
-    std::int32_t lane[lanes];
-  };
-  struct Float {
-    float lane[lanes];
-  };
+  using Int = plain::Int;
+  using Float = plain::Float;
 
   static void prefetch(const void*) noexcept {}
 
@@ -57,11 +64,22 @@ struct Simd {
   static Int max(const Int& a, const Int& b) noexcept {
     return map<Int>([&](std::size_t i) { return a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i]; });
   }
-  static Int shift_left_8(const Int& a) noexcept {
-    return map<Int>([&](std::size_t i) { return wrap(std::int64_t{a.lane[i]} * 256); });
+  static Int min(const Int& a, const Int& b) noexcept {
+    return map<Int>([&](std::size_t i) { return a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i]; });
   }
-  static Int shift_right_8(const Int& a) noexcept {
-    return map<Int>([&](std::size_t i) { return a.lane[i] >> 8; });
+  static Int bit_and(const Int& a, const Int& b) noexcept {
+    return map<Int>([&](std::size_t i) { return a.lane[i] & b.lane[i]; });
+  }
+  static Int bit_or(const Int& a, const Int& b) noexcept {
+    return map<Int>([&](std::size_t i) { return a.lane[i] | b.lane[i]; });
+  }
+  template <int Count>
+  static Int shift_left(const Int& a) noexcept {
+    return map<Int>([&](std::size_t i) { return wrap(std::int64_t{a.lane[i]} << Count); });
+  }
+  template <int Count>
+  static Int shift_right(const Int& a) noexcept {
+    return map<Int>([&](std::size_t i) { return a.lane[i] >> Count; });
   }
   static std::int32_t reduce_add(const Int& a) noexcept {
     std::int64_t sum = 0;
@@ -95,10 +113,12 @@ struct Simd {
   static Float set1(float v) noexcept {
     return map<Float>([&](std::size_t) { return v; });
   }
-  static Float load_float(const float* p) noexcept {
-    return map<Float>([&](std::size_t i) { return p[i]; });
+  static Int bits(const Float& a) noexcept {
+    return map<Int>([&](std::size_t i) { return __builtin_bit_cast(std::int32_t, a.lane[i]); });
   }
-  static void store(float* p, const Float& a) noexcept { __builtin_memcpy(p, a.lane, sizeof(a.lane)); }
+  static Float from_bits(const Int& a) noexcept {
+    return map<Float>([&](std::size_t i) { return __builtin_bit_cast(float, a.lane[i]); });
+  }
   static Float to_float(const Int& a) noexcept {
     return map<Float>([&](std::size_t i) { return static_cast<float>(a.lane[i]); });
   }
@@ -119,16 +139,34 @@ struct Simd {
   static Float fma(const Float& a, const Float& b, const Float& c) noexcept {
     return map<Float>([&](std::size_t i) { return fused_multiply_add(a.lane[i], b.lane[i], c.lane[i]); });
   }
-  static Int magnitude_bits(const float* p) noexcept {
-    return map<Int>([&](std::size_t i) { return load_word(p + i) & 0x7FFFFFFF; });
+  static Float min(const Float& a, const Float& b) noexcept {
+    return map<Float>([&](std::size_t i) { return a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i]; });
   }
-  template <StoredFloat Scale>
-  static Float load_scale(const std::uint8_t* p) noexcept {
-    return map<Float>([&](std::size_t i) { return load_stored<Scale>(p + i * sizeof(Scale)); });
+  static Float divide(const Float& a, const Float& b) noexcept {
+    return map<Float>([&](std::size_t i) { return a.lane[i] / b.lane[i]; });
+  }
+  static Float clamp(const Float& a, float low, float high) noexcept {
+    return map<Float>([&](std::size_t i) {
+      return a.lane[i] < low ? low : a.lane[i] > high ? high : a.lane[i];
+    });
+  }
+  static Int bf16_bits(const Float& a) noexcept {
+    return map<Int>(
+        [&](std::size_t i) { return wrap(std::int64_t{BFloat16::from_float(a.lane[i]).bits} << 16); });
+  }
+  template <StoredFloat T>
+  static Float load_stored(const void* p) noexcept {
+    return map<Float>([&](std::size_t i) { return element<T>(p, i * sizeof(T)); });
+  }
+  template <StoredFloat T>
+  static void store_stored(void* p, const Float& a) noexcept {
+    T values[lanes];
+    for (std::size_t i = 0; i < lanes; ++i) values[i] = from_float<T>(a.lane[i]);
+    __builtin_memcpy(p, values, sizeof(values));
   }
   template <StoredFloat T, std::size_t I>
   static Float load_weight(const std::uint8_t* line) noexcept {
-    return map<Float>([&](std::size_t i) { return load_stored<T>(line + 4 * i + I * sizeof(T)); });
+    return map<Float>([&](std::size_t i) { return element<T>(line, 4 * i + I * sizeof(T)); });
   }
 
  private:
@@ -140,9 +178,9 @@ struct Simd {
     });
   }
   template <StoredFloat T>
-  static float load_stored(const std::uint8_t* p) noexcept {
+  static float element(const void* p, std::size_t offset) noexcept {
     T value;
-    __builtin_memcpy(&value, p, sizeof(T));
+    __builtin_memcpy(&value, static_cast<const std::byte*>(p) + offset, sizeof(T));
     return edgeq::to_float(value);
   }
 };

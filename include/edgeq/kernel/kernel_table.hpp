@@ -15,6 +15,7 @@ struct KernelEntry {
   const char* isa;
   std::uint32_t features;  ///< the processor must have all of them
   std::size_t min_m;
+  PreparedLayout (*layout)(const PanelGeometry&) noexcept;
   PrepareFunction prepare;
   GemmFunction gemm;
 };
@@ -36,18 +37,20 @@ struct KernelTable<Format, Activation, IsaList<Isas...>> {
     std::size_t i = 0;
     const auto add = [&]<class Isa>(Isa) {
       using K = MicroKernel<Format, Activation, Isa>;
-      if constexpr (Kernel<K>) table[i++] = {Isa::name, Isa::features, K::min_m, &K::prepare, &K::gemm};
+      if constexpr (Kernel<K>)
+        table[i++] = {Isa::name, Isa::features, K::min_m, &K::layout, K::prepare, &K::gemm};
     };
     (add(Isas{}), ...);
     return table;
   }();
 };
 
-/// The first entry that `cpu` runs and that wants at least `m` rows, or null.
+/// The first entry that `cpu` runs and that pays at `m` rows, or null. `any_rows` takes it even where another
+/// would be faster.
 constexpr const KernelEntry* select_kernel(std::span<const KernelEntry> entries, CpuFeatures cpu,
-                                           std::size_t m) noexcept {
+                                           std::size_t m, bool any_rows = false) noexcept {
   for (const KernelEntry& entry : entries)
-    if (cpu.has(entry.features) && entry.min_m <= m) return &entry;
+    if (cpu.has(entry.features) && (any_rows || entry.min_m <= m || entry.min_m == 1)) return &entry;
   return nullptr;
 }
 

@@ -1,55 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Skeleton of every float kernel: any weights times f32 activations, included once inside each ISA's region.
-//
-// A weight is formed as decode() forms it, to the bit, so the error is that of the sums alone; scaling a
-// group's sum instead would save a multiplication, and overflow where x is large and scales are small.
+// Skeleton of every float kernel in float arithmetic: any weights times f32 activations, or activations
+// rounded to bf16, included once inside each ISA's region.
 
 template <class Format, class Activation>
 struct PanelFma {
   static_assert(!Activation::is_integer);
   using Float = typename Simd::Float;
   static constexpr std::size_t registers = panel_columns / Simd::lanes;
-  static constexpr bool is_scaled = Format::header_bytes != 0;
   static constexpr std::size_t accumulators_per_row = registers;
   static constexpr std::size_t tile_rows = Simd::tile_rows;
 
-  /// What turns one column's code into a weight; nothing, for float formats.
-  struct Header {
-    Float scale;
-    Float offset;  // the zero as a float, or the minimum
-  };
-  static EDGEQ_INLINE Header load_header(const std::uint8_t* packed, std::size_t column) noexcept {
-    Header header;  // an implicit constructor would not belong to the region: no initializers
-    header.scale = header.offset = Simd::set1(0.0f);
-    if constexpr (is_scaled) {
-      using Offset = typename Format::Offset;
-      using Scale = typename Format::Scale;
-      header.scale = Simd::template load_scale<Scale>(packed + column * sizeof(Scale));
-      if constexpr (Offset::has_minima)
-        header.offset =
-            Simd::template load_scale<Scale>(packed + Format::minima_offset + column * sizeof(Scale));
-      else if constexpr (Offset::has_zeros)
-        header.offset = Simd::to_float(Simd::widen_bytes(packed + Format::zeros_offset + column));
-      else
-        header.offset = Simd::set1(static_cast<float>(Format::Codec::midpoint));
-    }
-    return header;
-  }
-
-  /// The weights of the columns at element I of a line.
-  template <std::size_t I>
-  static EDGEQ_INLINE Float weight(const std::uint8_t* line, const Header& header) noexcept {
-    if constexpr (!is_scaled) {
-      return Simd::template load_weight<typename Format::Element, I>(line);
-    } else {
-      const Float code =
-          Simd::to_float(Simd::template extract<typename Format::Codec, I>(Simd::load_codes(line)));
-      if constexpr (Format::Offset::has_minima)
-        return Simd::fma(code, header.scale, header.offset);
-      else
-        return Simd::multiply(Simd::subtract(code, header.offset), header.scale);
-    }
-  }
+  using Weight = FloatWeightOf<Format>;
+  using Header = typename Weight::Header;
 
   template <std::size_t Rows, std::size_t Streams>
   static EDGEQ_INLINE void run(const GemmArguments& g, const std::size_t (&panel)[Streams],
@@ -68,7 +30,7 @@ struct PanelFma {
         const std::uint8_t* first = g.panels + panel[s] * geometry.panel_bytes;
         line[s] = first + lines_offset<Format>(geometry, group) + k_begin / Format::k_per_line * line_bytes;
         EDGEQ_FOR (r, registers) {
-          header[s][r] = load_header(first + header_offset<Format>(geometry, group), r * Simd::lanes);
+          header[s][r] = Weight::load_header(first + header_offset<Format>(geometry, group), r * Simd::lanes);
         }
       }
       const float* x[Rows];
@@ -80,7 +42,7 @@ struct PanelFma {
         const auto element = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) EDGEQ_INLINE_LAMBDA {
           EDGEQ_FOR (s, Streams)
             EDGEQ_FOR (r, registers) {
-              const Float w = weight<I>(line[s] + r * Simd::lanes * 4, header[s][r]);
+              const Float w = Weight::template value<I>(line[s] + r * Simd::lanes * 4, header[s][r]);
               EDGEQ_FOR (m, Rows) out[m][s][r] = Simd::fma(w, Simd::set1(x[m][I]), out[m][s][r]);
             }
         };
@@ -100,14 +62,24 @@ struct PanelFma {
     EDGEQ_FOR (s, Streams) {
       const std::size_t column = panel[s] * panel_columns;
       EDGEQ_FOR (m, Rows) {
-        if (g.bias != nullptr)
-          EDGEQ_FOR (r, registers)
-            out[m][s][r] = Simd::add(out[m][s][r], Simd::load_float(g.bias + column + r * Simd::lanes));
-        store_columns(g.y + (row + m) * g.y_stride + column, out[m][s], geometry.n - column);
+        EDGEQ_FOR (r, registers)
+          out[m][s][r] = BlockedFma<Format>::finish(out[m][s][r], g, row + m, column + r * Simd::lanes);
+        store_columns(g, row + m, column, out[m][s]);
       }
     }
   }
 
-  static void gemm(const GemmArguments& g) noexcept { multiply_panels<PanelFma>(g); }
-  static void prepare(const PrepareArguments& p) noexcept { copy_rows(p); }
+  /// From here on, codes are converted once for all rows. It does not pay for weights that are floats
+  /// already, nor without registers for a tile.
+  static constexpr std::size_t blocked_rows = 8;
+  static void gemm(const GemmArguments& g) noexcept {
+    if constexpr (Weight::is_scaled && Simd::accumulators > 1) {
+      if (g.m >= blocked_rows) return multiply_blocked<BlockedFma<Format>>(g, 0, g.m);
+    }
+    multiply_panels<PanelFma>(g);
+  }
+  static PreparedLayout layout(const PanelGeometry& geometry) noexcept {
+    return PreparedLayout::of_floats(geometry);
+  }
+  static constexpr PrepareFunction prepare = &copy_rows<Activation>;
 };

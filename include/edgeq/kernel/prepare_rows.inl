@@ -2,105 +2,157 @@
 // Skeleton of activation preparation, included once inside each ISA's region, over that ISA's `Simd`.
 //
 // It writes rows in the form of PreparedLayout: codes (or floats) padded per group with zeros, the sums of
-// codes of every accumulation block, and the scales. See DynamicInteger for the rounding rule, which is the
-// same to the bit on every ISA.
+// codes of every accumulation block, and the scales. See the policies of activation.hpp for the rounding
+// rules, which are the same to the bit on every ISA.
 
-/// How one row (or group) becomes codes: code = round(x * before * inverse).
+/// How one row (or group) becomes codes: code = round(x * before * inverse) + zero, or round(x / scale) +
+/// zero.
 struct QuantizationStep {
   float before = 1.0f;
   float inverse = 0.0f;
   float scale = 0.0f;
+  std::int32_t zero = 0;
   bool finite = true;
 };
 
-/// From the largest |x|, as bits, so that neither NaN nor -ffast-math can disturb the comparison. No code
-/// exceeds the limit: |x| * inverse is at most limit * (1 + 2^-23), which rounds to it.
-EDGEQ_INLINE QuantizationStep quantization_step(std::int32_t magnitude_bits, int limit_value) noexcept {
-  const float limit = static_cast<float>(limit_value);
-  if (magnitude_bits >= 0x7F800000) return {1.0f, 0.0f, __builtin_bit_cast(float, 0x7FC00000), false};
-  if (magnitude_bits == 0) return {};
-  const float largest = __builtin_bit_cast(float, magnitude_bits);
-  if (magnitude_bits >= 0x0D800000) return {1.0f, limit / largest, largest / limit, true};  // 2^-100
-  return {0x1p100f, limit / (largest * 0x1p100f), largest / limit, true};
+/// The largest x and the largest -x of a row, and not below 0, as bits: neither NaN nor -ffast-math can
+/// disturb the comparison.
+struct Extremes {
+  std::int32_t high = 0, low = 0;
+  std::int32_t magnitude() const noexcept { return high > low ? high : low; }
+  bool finite() const noexcept { return magnitude() < 0x7F800000; }
+};
+
+/// One vector of x and zeros behind its end.
+template <StoredFloat T>
+EDGEQ_INLINE typename Simd::Float load_x(const T* x, std::size_t count) noexcept {
+  if (count >= Simd::lanes) return Simd::template load_stored<T>(x);
+  T tail[Simd::lanes] = {};
+  __builtin_memcpy(tail, x, count * sizeof(T));
+  return Simd::template load_stored<T>(tail);
 }
 
-/// The bits of the largest |x| of `length` elements.
-EDGEQ_INLINE std::int32_t largest_magnitude(const float* x, std::size_t length) noexcept {
-  typename Simd::Int largest = Simd::set1(0);
-  std::size_t k = 0;
-  for (; k + Simd::lanes <= length; k += Simd::lanes)
-    largest = Simd::max(largest, Simd::magnitude_bits(x + k));
-  if (k < length) {
-    float tail[Simd::lanes] = {};
-    __builtin_memcpy(tail, x + k, (length - k) * sizeof(float));
-    largest = Simd::max(largest, Simd::magnitude_bits(tail));
+template <StoredFloat T>
+EDGEQ_INLINE Extremes extremes_of(const T* x, std::size_t length) noexcept {
+  typename Simd::Int high = Simd::set1(0), low = Simd::set1(0);
+  for (std::size_t k = 0; k < length; k += Simd::lanes) {
+    const typename Simd::Int bits = Simd::bits(load_x(x + k, length - k));
+    high = Simd::max(high, bits);  // a negative x is a negative integer
+    low = Simd::max(low, Simd::add(bits, Simd::set1(INT32_MIN)));
   }
-  return Simd::reduce_max(largest);
+  return {Simd::reduce_max(high), Simd::reduce_max(low)};
 }
 
-/// Quantizes one vector of x into each plane and adds its codes to `sum`.
+EDGEQ_INLINE std::int32_t round_to_even(float value) noexcept {
+  return Simd::reduce_max(Simd::round(Simd::set1(value)));
+}
+
+/// No code exceeds the limit: |x| * inverse is at most limit * (1 + 2^-23), which rounds to it.
 template <class Activation>
-EDGEQ_INLINE void quantize_vector(const float* x, const QuantizationStep& step, std::int8_t* high,
-                                  std::int8_t* low, typename Simd::Int& sum) noexcept {
-  const auto scaled = Simd::multiply(Simd::keep(Simd::multiply(Simd::load_float(x), Simd::set1(step.before))),
-                                     Simd::set1(step.inverse));
-  const typename Simd::Int code = Simd::round(scaled);
-  sum = Simd::add(sum, code);
-  if constexpr (Activation::planes == 1) {
-    Simd::store_bytes(low, code);
+EDGEQ_INLINE QuantizationStep quantization_step(const Extremes& extremes,
+                                                const ActivationRange& range) noexcept {
+  constexpr float small = 0x1p-100f;  // limit / largest would overflow below 2^-113
+  QuantizationStep step;
+  if (!extremes.finite()) {
+    step.scale = __builtin_bit_cast(float, 0x7FC00000);
+    step.finite = false;
+  } else if constexpr (Activation::is_static) {
+    step.scale = range.scale;
+    step.zero = range.zero;
+  } else if (extremes.magnitude() != 0) {
+    if constexpr (Activation::has_zero) {
+      const float high = __builtin_bit_cast(float, extremes.high),
+                  low = __builtin_bit_cast(float, extremes.low);
+      const bool is_huge = high * 0.5f + low * 0.5f >= 0x1p126f;
+      step.before = is_huge ? 0.5f : high + low < small ? 0x1p100f : 1.0f;
+      const float width = high * step.before + low * step.before;
+      step.inverse = 255.0f / width;
+      step.scale = is_huge ? width / 255.0f * 2.0f : (high + low) / 255.0f;
+      step.zero = round_to_even(low * step.before * step.inverse) - 128;
+    } else {
+      const float largest = __builtin_bit_cast(float, extremes.magnitude());
+      constexpr float limit = static_cast<float>(Activation::limit);
+      step.before = largest >= small ? 1.0f : 0x1p100f;
+      step.inverse = limit / (largest * step.before);
+      step.scale = largest / limit;
+    }
+  }
+  return step;
+}
+
+/// The codes of one vector of x.
+template <class Activation>
+EDGEQ_INLINE typename Simd::Int codes_of(typename Simd::Float x, const QuantizationStep& step) noexcept {
+  if constexpr (Activation::is_static) {
+    // Beyond +-512 every zero saturates, and the conversion would overflow.
+    const auto scaled = Simd::clamp(Simd::divide(x, Simd::set1(step.scale)), -512.0f, 512.0f);
+    return Simd::max(Simd::min(Simd::add(Simd::round(scaled), Simd::set1(step.zero)), Simd::set1(127)),
+                     Simd::set1(-128));
   } else {
-    const typename Simd::Int upper = Simd::shift_right_8(Simd::add(code, Simd::set1(128)));
-    Simd::store_bytes(high, upper);
-    Simd::store_bytes(low, Simd::subtract(code, Simd::shift_left_8(upper)));
+    const auto code = Simd::round(
+        Simd::multiply(Simd::keep(Simd::multiply(x, Simd::set1(step.before))), Simd::set1(step.inverse)));
+    if constexpr (Activation::has_zero)  // high and low may both round up: 255 steps become 256
+      return Simd::min(Simd::add(code, Simd::set1(step.zero)), Simd::set1(127));
+    else
+      return code;
   }
 }
 
-/// Quantizes one accumulation block; `x_padding` zeros follow its codes. Returns the sum of its codes.
-template <class Activation>
-EDGEQ_INLINE std::int32_t quantize_block(const float* x, std::size_t length, const QuantizationStep& step,
+/// Quantizes one accumulation block; `padding` zeros follow its codes. Returns the sum of its codes.
+template <class Activation, StoredFloat T>
+EDGEQ_INLINE std::int32_t quantize_block(const T* x, std::size_t length, const QuantizationStep& step,
                                          std::int8_t* high, std::int8_t* low, std::size_t padding) noexcept {
-  if (!step.finite) {
-    __builtin_memset(low, 0, length + padding);
-    if constexpr (Activation::planes == 2) __builtin_memset(high, 0, length + padding);
-    return 0;
+  using Int = typename Simd::Int;
+  const auto store = [&](std::int8_t* to, Int codes, std::size_t count) EDGEQ_INLINE_LAMBDA {
+    if (count >= Simd::lanes) return Simd::store_bytes(to, codes);
+    std::int8_t tail[Simd::lanes];
+    Simd::store_bytes(tail, codes);
+    __builtin_memcpy(to, tail, count);
+  };
+  Int sum = Simd::set1(0);
+  for (std::size_t k = 0; step.finite && k < length; k += Simd::lanes) {
+    const Int code = codes_of<Activation>(load_x(x + k, length - k), step);
+    sum = Simd::add(sum, code);
+    if constexpr (Activation::planes == 1) {
+      store(low + k, code, length - k);
+    } else {
+      const Int upper = Simd::template shift_right<8>(Simd::add(code, Simd::set1(128)));
+      store(high + k, upper, length - k);
+      store(low + k, Simd::subtract(code, Simd::template shift_left<8>(upper)), length - k);
+    }
   }
-  typename Simd::Int sum = Simd::set1(0);
-  std::size_t k = 0;
-  for (; k + Simd::lanes <= length; k += Simd::lanes)
-    quantize_vector<Activation>(x + k, step, high + k, low + k, sum);
-  if (k < length) {
-    float tail[Simd::lanes] = {};
-    std::int8_t high_tail[Simd::lanes], low_tail[Simd::lanes];
-    __builtin_memcpy(tail, x + k, (length - k) * sizeof(float));
-    quantize_vector<Activation>(tail, step, high_tail, low_tail, sum);
-    __builtin_memcpy(low + k, low_tail, length - k);
-    if constexpr (Activation::planes == 2) __builtin_memcpy(high + k, high_tail, length - k);
-  }
-  __builtin_memset(low + length, 0, padding);
-  if constexpr (Activation::planes == 2) __builtin_memset(high + length, 0, padding);
-  return Simd::reduce_add(sum);
+  const std::size_t written = step.finite ? length : 0, rest = length - written + padding;
+  __builtin_memset(low + written, 0, rest);
+  if constexpr (Activation::planes == 2) __builtin_memset(high + written, 0, rest);
+  // Zeros behind the end of x have been counted as the zero point.
+  const std::size_t counted = (Simd::lanes - written % Simd::lanes) % Simd::lanes;
+  return Simd::reduce_add(sum) - static_cast<std::int32_t>(counted) * step.zero;
 }
 
-template <class Activation>
-void quantize_rows(const PrepareArguments& p) noexcept {
+template <class Activation, StoredFloat T>
+void quantize_rows_of(const PrepareArguments& p) noexcept {
   const PanelGeometry& s = *p.geometry;
   for (std::size_t m = p.row_begin; m < p.row_end; ++m) {
-    const float* x = p.x + m * p.x_stride;
+    const T* x = p.row<T>(m);
     std::byte* row = p.prepared + m * p.layout.row_bytes;
     auto* high = reinterpret_cast<std::int8_t*>(row);
     std::int8_t* low = high + (Activation::planes - 1) * p.layout.plane_bytes;
     auto* sums = reinterpret_cast<std::int32_t*>(row + p.layout.sums_offset);
     auto* scales = reinterpret_cast<float*>(row + p.layout.scales_offset);
+    for (std::size_t plane = 0; plane < Activation::planes; ++plane)
+      __builtin_memset(high + plane * p.layout.plane_bytes + s.x_columns, 0,
+                       p.layout.plane_bytes - s.x_columns);
 
     QuantizationStep step;
     if constexpr (!Activation::per_group) {
-      step = quantization_step(largest_magnitude(x, s.k), Activation::limit);
+      step = quantization_step<Activation>(extremes_of(x, s.k), p.range);
       scales[0] = step.scale;
+      if constexpr (Activation::has_zero) scales[1] = static_cast<float>(step.zero);
     }
     for (std::size_t g = 0; g < s.groups; ++g) {
       const std::size_t length = s.group_length(g), from = g * s.group, to = g * s.x_group;
       if constexpr (Activation::per_group) {
-        step = quantization_step(largest_magnitude(x + from, length), Activation::limit);
+        step = quantization_step<Activation>(extremes_of(x + from, length), p.range);
         scales[g] = step.scale;
       }
       for (std::size_t k = 0; k < length; k += s.accumulation_block) {
@@ -114,17 +166,37 @@ void quantize_rows(const PrepareArguments& p) noexcept {
   }
 }
 
-/// Float activations are copied, padded per group with zeros.
-inline void copy_rows(const PrepareArguments& p) noexcept {
+/// The form "codes".
+template <class Activation>
+void quantize_rows(const PrepareArguments& p) noexcept {
+  with_float_type(p.x_type, [&]<class T>(T) { quantize_rows_of<Activation, T>(p); });
+}
+
+/// The form "floats": copied, or rounded to bf16, and padded per group with zeros.
+template <class Activation>
+void copy_rows(const PrepareArguments& p) noexcept {
   const PanelGeometry& s = *p.geometry;
-  for (std::size_t m = p.row_begin; m < p.row_end; ++m) {
-    const float* x = p.x + m * p.x_stride;
-    auto* row = reinterpret_cast<float*>(p.prepared + m * p.layout.row_bytes);
-    for (std::size_t g = 0; g < s.groups; ++g) {
-      const std::size_t length = s.group_length(g);
-      float* to = row + g * s.x_group;
-      __builtin_memcpy(to, x + g * s.group, length * sizeof(float));
-      for (std::size_t k = length; k % PanelGeometry::x_step != 0; ++k) to[k] = 0.0f;
+  const auto copy = [&]<class T>(T) {
+    for (std::size_t m = p.row_begin; m < p.row_end; ++m) {
+      auto* row = reinterpret_cast<float*>(p.prepared + m * p.layout.row_bytes);
+      for (std::size_t g = 0; g < s.groups; ++g) {
+        const T* x = p.row<T>(m) + g * s.group;
+        float* to = row + g * s.x_group;
+        const std::size_t length = s.group_length(g);
+        const std::size_t padded = round_up(length, PanelGeometry::x_step);
+        for (std::size_t k = 0; k < padded; k += Simd::lanes) {
+          typename Simd::Float value = load_x(x + k, length < k ? 0 : length - k);
+          if constexpr (std::is_same_v<Activation, Bf16>) value = Simd::from_bits(Simd::bf16_bits(value));
+          if (padded - k >= Simd::lanes) {
+            Simd::template store_stored<float>(to + k, value);
+          } else {
+            float tail[Simd::lanes];
+            Simd::template store_stored<float>(tail, value);
+            __builtin_memcpy(to + k, tail, (padded - k) * sizeof(float));
+          }
+        }
+      }
     }
-  }
+  };
+  with_float_type(p.x_type, copy);
 }

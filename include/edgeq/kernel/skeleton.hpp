@@ -16,16 +16,20 @@ namespace edgeq::inline EDGEQ_BASELINE {
 //
 //   Int, Float, lanes            a register of `lanes` 32-bit integers or floats, one per output column
 //   accumulators, tile_rows      how many sums stay in registers, and how many rows of x a tile takes
-//   set1, add, subtract, multiply, fma, max, shift_left_8, shift_right_8, reduce_add, reduce_max
+//   set1, add, subtract, multiply, divide, fma, min, max, clamp, bit_and, bit_or, shift_left<n>,
+//   shift_right<n> (of signed integers), reduce_add, reduce_max
 //   load_codes(line)             4 bytes for each of `lanes` columns
 //   broadcast_4(x)               4 consecutive codes of x in every lane
 //   dot(Codec, acc, codes, x)    acc += the line's products: x holds one broadcast for each 4 k of the line
 //   extract<Codec, I>(codes)     code I of each lane, as an integer
-//   widen_bytes, load_scale<T>, load_weight<T, I>, load_float, to_float, round (to nearest even),
-//   magnitude_bits keep(Float)                  the same value, opaque: Clang gives intrinsics fast flags
-//   under -ffast-math and
-//                                would reassociate products across it
-//   store(p, Float), store_bytes(p, Int), prefetch(p)
+//   widen_bytes                  bytes as integers
+//   load_stored<T>, store_stored<T>              lanes floats of a stored type, from and to any address
+//   load_weight<T, I>(line)      element I of each lane of a line of float weights
+//   to_float, round (to nearest even), bits, from_bits, bf16_bits (rounded to nearest even, in the upper
+//   half) keep(Float)                  the same value, opaque: Clang gives intrinsics fast flags under
+//   -ffast-math
+//                                and would reassociate products across it
+//   store_bytes(p, Int), prefetch(p)
 
 /// How far ahead of its reads a stream prefetches: 2 KiB won over 0.5, 1 and 4 KiB at four streams.
 inline constexpr std::size_t prefetch_bytes = 2048;

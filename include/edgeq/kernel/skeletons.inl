@@ -3,6 +3,14 @@
 #include "edgeq/kernel/panel_walk.inl"
 #include "edgeq/kernel/prepare_rows.inl"
 
-// The kernels use both.
+// Over both: parts.
+#include "edgeq/kernel/blocked.inl"
+#include "edgeq/kernel/float_weights.inl"
+#include "edgeq/kernel/integer_scaling.inl"
+
+// Over all of these: kernels.
+#include "edgeq/kernel/blocked_fma.inl"
 #include "edgeq/kernel/panel_dot.inl"
+
+// Over the first.
 #include "edgeq/kernel/panel_fma.inl"

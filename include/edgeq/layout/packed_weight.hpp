@@ -3,8 +3,10 @@
 #pragma once
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "edgeq/executor.hpp"
+#include "edgeq/kernel/float_control.hpp"
 #include "edgeq/layout/aligned_buffer.hpp"
 #include "edgeq/layout/panel.hpp"
 #include "edgeq/number/stored_float.hpp"
@@ -38,6 +40,35 @@ class PackedWeight {
   }
   /// Bias [N padded to 16], or null.
   const float* bias() const noexcept { return reinterpret_cast<const float*>(storage_->bias.data()); }
+
+  /// The sum over k of each column's weights [N padded to 16], or null before find_column_sums.
+  const float* column_sums() const noexcept {
+    return column_sums_ == nullptr ? nullptr : reinterpret_cast<const float*>(column_sums_->data());
+  }
+
+  /// Finds the sum over k of W[n, k] in double, ascending, rounded once: what the zero point of an activation
+  /// is multiplied by. Does nothing if it is known. Refuses if memory ran out.
+  template <WeightFormat F, Executor E>
+  Status find_column_sums(const E& executor) {
+    if (column_sums_ != nullptr) return success();
+    const PanelGeometry& g = geometry();
+    auto sums = std::make_shared<AlignedBuffer>(g.panels * panel_columns * sizeof(float));
+    if (g.panels != 0 && sums->data() == nullptr)
+      return Error{ErrorCode::too_large, "edgeq: no memory for " + std::to_string(g.n) + " column sums"};
+    auto* values = reinterpret_cast<float*>(sums->data());
+    executor.run(g.panels, [&](std::size_t p) {
+      const FloatControl control;
+      std::vector<float> row(g.k);
+      for (std::size_t n = p * panel_columns; n < (p + 1) * panel_columns; ++n) {
+        double sum = 0.0;
+        if (n < g.n) unpack_row<F>(n, row.data());
+        for (std::size_t k = 0; n < g.n && k < g.k; ++k) sum += double{row[k]};
+        values[n] = static_cast<float>(sum);
+      }
+    });
+    column_sums_ = std::move(sums);
+    return success();
+  }
 
   /// Packs `source` as F. Needs the packed size plus one panel of rows per thread, whatever the size of W.
   /// Refuses a source that contradicts itself, a bias that is not [N], and sizes that do not fit in memory.
@@ -100,6 +131,7 @@ class PackedWeight {
   explicit PackedWeight(std::shared_ptr<const Storage> storage) noexcept : storage_(std::move(storage)) {}
 
   std::shared_ptr<const Storage> storage_;
+  std::shared_ptr<const AlignedBuffer> column_sums_;
 };
 
 }

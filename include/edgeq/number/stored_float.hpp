@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one spelling under which float, BFloat16 and Float16 serve as stored scales, minima, biases and
-// weights.
+// The one spelling under which float, BFloat16 and Float16 serve as stored scales, minima, biases, weights,
+// x and y.
 #pragma once
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 
 #include "edgeq/number/bf16.hpp"
 #include "edgeq/number/f16.hpp"
@@ -29,6 +31,29 @@ constexpr T from_float(float value) noexcept {
     return value;
   else
     return T::from_float(value);
+}
+
+/// The same three types as values, for arguments that carry a pointer without its type.
+enum class FloatType : std::uint8_t { f32, bf16, f16 };
+template <StoredFloat T>
+inline constexpr FloatType float_type = std::same_as<T, float>      ? FloatType::f32
+                                        : std::same_as<T, BFloat16> ? FloatType::bf16
+                                                                    : FloatType::f16;
+constexpr std::size_t bytes_of(FloatType type) noexcept {
+  return type == FloatType::f32 ? 4 : 2;
+}
+
+/// Calls function(T{}) with the type that `type` stands for.
+template <class Function>
+constexpr void with_float_type(FloatType type, const Function& function) {
+  switch (type) {
+    case FloatType::f32:
+      return function(float{});
+    case FloatType::bf16:
+      return function(BFloat16{});
+    case FloatType::f16:
+      return function(Float16{});
+  }
 }
 
 /// "f32", "bf16" or "f16".

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every integer kernel does around its dot products: where a sum starts, how it is scaled, how y ends.
+// Included once inside each ISA's region.
+//
+// The numerics contract, to the bit: an accumulation block's sum of (code - zero) * x is exact in int32;
+// blocks in ascending k: out = fma(float(sum), scale, out), then with a minimum out = fma(float(sum of x),
+// minimum, out). With a zero point of x: out = fma(-zero of x, sum of the column's weights, out). At last
+// y = fma(out, activation scale, bias), or out * activation scale. Per-group activation scales are multiplied
+// onto scale and minimum first, and y = out + bias.
+
+template <class Format, class Activation>
+struct IntegerScaling {
+  using Codec = typename Format::Codec;
+  using Offset = typename Format::Offset;
+  using Scale = typename Format::Scale;
+  using Int = typename Simd::Int;
+  using Float = typename Simd::Float;
+
+  /// A prepared row of codes.
+  struct Row {
+    const std::byte* data;
+    const std::int32_t* sums;
+    const float* scales;
+    std::int32_t sum(std::size_t block) const noexcept { return sums[block]; }
+    /// The scale that multiplies group g's own.
+    float group_scale(std::size_t g) const noexcept { return Activation::per_group ? scales[g] : 1.0f; }
+  };
+  static EDGEQ_INLINE Row row(const GemmArguments& g, std::size_t m) noexcept {
+    const std::byte* data = g.prepared + m * g.layout.row_bytes;
+    return {data, reinterpret_cast<const std::int32_t*>(data + g.layout.sums_offset),
+            reinterpret_cast<const float*>(data + g.layout.scales_offset)};
+  }
+
+  /// The value an accumulator starts at, so that the zero point costs nothing in the loop.
+  static EDGEQ_INLINE Int start(const std::uint8_t* header, std::size_t column, std::int32_t sum) noexcept {
+    if constexpr (Offset::has_zeros)
+      return Simd::multiply(Simd::widen_bytes(header + Format::zeros_offset + column), Simd::set1(-sum));
+    else if constexpr (Offset::has_minima)
+      return Simd::set1(0);
+    else
+      return Simd::set1(-Codec::midpoint * sum);
+  }
+
+  /// Scales and minima of a register of columns.
+  struct Header {
+    Float scale, minimum;
+  };
+  static EDGEQ_INLINE Header load_header(const std::uint8_t* packed, std::size_t column) noexcept {
+    Header header;  // an implicit constructor would not belong to the region: no initializers
+    header.scale = header.minimum = Simd::template load_stored<Scale>(packed + column * sizeof(Scale));
+    if constexpr (Offset::has_minima)
+      header.minimum =
+          Simd::template load_stored<Scale>(packed + Format::minima_offset + column * sizeof(Scale));
+    return header;
+  }
+
+  /// Adds a block's sum to out; `high` is the sum of the upper plane where there are two.
+  static EDGEQ_INLINE void add_block(Float& out, Int high, Int low, const Header& header, const Row& row,
+                                     std::size_t group, std::size_t block) noexcept {
+    Int sum = low;
+    if constexpr (Activation::planes == 2) sum = Simd::add(Simd::template shift_left<8>(high), low);
+    Float scale = header.scale;
+    if constexpr (Activation::per_group) scale = Simd::multiply(scale, Simd::set1(row.group_scale(group)));
+    out = Simd::fma(Simd::to_float(sum), scale, out);
+    if constexpr (Offset::has_minima) {
+      Float minimum = header.minimum;
+      if constexpr (Activation::per_group)
+        minimum = Simd::multiply(minimum, Simd::set1(row.group_scale(group)));
+      out = Simd::fma(Simd::set1(static_cast<float>(row.sum(block))), minimum, out);
+    }
+  }
+
+  /// y of a register of columns.
+  static EDGEQ_INLINE Float finish(Float out, const GemmArguments& g, const Row& row,
+                                   std::size_t column) noexcept {
+    if constexpr (Activation::per_group) {
+      return g.bias == nullptr ? out : Simd::add(out, Simd::template load_stored<float>(g.bias + column));
+    } else {
+      if constexpr (Activation::has_zero)
+        out = Simd::fma(Simd::set1(-row.scales[1]), Simd::template load_stored<float>(g.column_sums + column),
+                        out);
+      const Float factor = Simd::set1(row.scales[0]);
+      return g.bias == nullptr ? Simd::multiply(out, factor)
+                               : Simd::fma(out, factor, Simd::template load_stored<float>(g.bias + column));
+    }
+  }
+};
