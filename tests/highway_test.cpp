@@ -19,8 +19,8 @@ using namespace edgeq;
 namespace {
 
 using Isas = IsaList<isa::highway, isa::generic>;
-using IntegerActivations =
-    ActivationList<DynamicInt8, DynamicInt8PerGroup, DynamicInt16, DynamicInt16PerGroup>;
+using IntegerActivations = ActivationList<DynamicInt8, DynamicInt8PerGroup, DynamicInt16,
+                                          DynamicInt16PerGroup, DynamicInt8Zero, StaticInt8>;
 
 struct Depth {
   std::size_t k, group;
@@ -46,7 +46,7 @@ AnyLinear pack(const test::Weights<F>& weights, std::size_t n, const std::vector
   const std::span<const float> part = std::span(bias).first(bias.empty() ? 0 : n);
   auto layer = AnyLinear::pack<F, Activations, Isas>(weights.view(n), Bias(part));
   if (!layer) ADD_FAILURE() << layer.error().message;
-  return std::move(*layer);
+  return *layer->with_range({0.05f, -9});  // of static activations; others find their own
 }
 
 AnyLinear only(const AnyLinear& layer, const char* isa) {
@@ -74,9 +74,9 @@ constexpr std::size_t shapes[][3] = {{1, 1, 130}, {2, 2, 37}, {3, 3, 16}, {5, 4,
 template <class Activation>
 void expect_same_prepared(const AnyLinear& highway, const AnyLinear& generic, const std::vector<float>& x) {
   const PanelGeometry& geometry = generic.weight().geometry();
-  const PreparedLayout layout = PreparedLayout::of<Activation>(geometry);
-  const std::size_t used =
-      layout.scales_offset + (Activation::per_group ? geometry.groups : 1) * sizeof(float);
+  const PreparedLayout layout = PreparedLayout::of_codes<Activation>(geometry);
+  const std::size_t scales = Activation::per_group ? geometry.groups : Activation::has_zero ? 2 : 1;
+  const std::size_t used = layout.scales_offset + scales * sizeof(float);
   Prepared found, wanted;
   ASSERT_TRUE(highway.prepare(found, {x.data(), 9, generic.k()}));
   ASSERT_TRUE(generic.prepare(wanted, {x.data(), 9, generic.k()}));
@@ -218,10 +218,7 @@ void expect_float_bound() {
     std::vector<AnyLinear> layers;
     for (const auto& shape : shapes)
       layers.push_back(only(pack<F, ActivationList<F32>>(weights, shape[2], bias), "highway"));
-    std::vector<test::FloatReference> reference;
-    for (std::size_t m = 0; m < 9; ++m)
-      for (std::size_t n = 0; n < 130; ++n)
-        reference.push_back(test::float_reference<F>(weights.view(), n, x.data() + m * k, bias[n]));
+    const std::vector<test::FloatReference> reference = test::float_model<F, F32>(weights, x, 9, bias);
     for_each_target([&] {
       for (std::size_t i = 0; i < std::size(shapes); ++i) {
         const auto [first, m, n] = shapes[i];
@@ -265,30 +262,63 @@ TEST(Highway, FloatBound8Zero) {
 TEST(Highway, FloatBound8Minimum) {
   expect_float_bound_of_scales<codec::Byte, offset::FloatMinimum>();
 }
+TEST(Highway, FloatBoundFp8) {
+  expect_float_bound<Fp8Block<16, dynamic_group>>();
+  expect_float_bound<Fp8Channel<Float8E5M2>>();
+}
 TEST(Highway, FloatBoundUnquantized) {
   expect_float_bound<F32Weight>();
   expect_float_bound<F16Weight>();
   expect_float_bound<Bf16Weight>();
 }
 
-/// Every pattern of 16 bits is multiplied by 1: y is its float, infinities, NaN and subnormals included.
-template <class T>
-void expect_all_values() {
-  test::Weights<FloatWeight<T>> weights(0x10000, 1);
+/// Every pattern is multiplied by 1: y is its float, infinities, NaN and subnormals included, and where y has
+/// 16 bits it is that float rounded.
+template <class F>
+void expect_all_values(const test::Weights<F>& weights) {
   std::vector<float> expected;
-  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
-    weights.values[bits] = T{static_cast<std::uint16_t>(bits)};
-    const float value = static_cast<float>(test::value_of(weights.values[bits]));
-    expected.push_back(value == 0.0f ? 0.0f : value);  // 0 + -0 is 0
-  }
-  const AnyLinear layer = only(pack<FloatWeight<T>, ActivationList<F32>>(weights, 0x10000, {}), "highway");
+  for (std::size_t n = 0; n < weights.n; ++n)
+    expected.push_back(weights.value(n, 0) + 0.0f);  // a sum that starts at 0 has no -0
+  const AnyLinear layer = only(pack<F, ActivationList<F32>>(weights, weights.n, {}), "highway");
   const float one = 1.0f;
-  for_each_target([&] { test::expect_same(test::run_layer(layer, &one, 1), expected); });
+  const auto expect_rounded = [&]<class T>(T) {
+    const auto y = test::run_layer_as<T>(layer, MatrixView<const float>(&one, 1, 1));
+    for (std::size_t n = 0; n < y.size(); ++n) {
+      ASSERT_TRUE(test::equal_or_nan(test::value_of(y[n]), test::nearest_value<T>(expected[n])))
+          << "pattern " << n;
+    }
+  };
+  for_each_target([&] {
+    test::expect_same(test::run_layer(layer, &one, 1), expected);
+    expect_rounded(BFloat16{});
+    expect_rounded(Float16{});
+  });
 }
 
+template <class T>
+void expect_all_halves() {
+  test::Weights<FloatWeight<T>> weights(0x10000, 1);
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits)
+    weights.values[bits] = T{static_cast<std::uint16_t>(bits)};
+  expect_all_values(weights);
+}
 TEST(Highway, EveryHalfAndBfloat16) {
-  expect_all_values<Float16>();
-  expect_all_values<BFloat16>();
+  expect_all_halves<Float16>();
+  expect_all_halves<BFloat16>();
+}
+
+template <class Element>
+void expect_all_codes() {
+  test::Weights<Fp8Channel<Element>> weights(256, 1);
+  for (std::size_t n = 0; n < 256; ++n) weights.codes[n] = static_cast<std::uint8_t>(n);
+  for (const float scale : {1.0f, 0.3f, -0x1p-130f}) {
+    weights.scales.assign(256, scale);
+    expect_all_values(weights);
+  }
+}
+TEST(Highway, EveryFloat8) {
+  expect_all_codes<Float8E4M3>();
+  expect_all_codes<Float8E5M2>();
 }
 
 }

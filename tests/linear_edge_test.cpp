@@ -13,11 +13,12 @@ using test::run_layer;
 using test::same;
 
 constexpr float infinity = HUGE_VALF;
+constexpr ActivationRange range = {0.01f, 20};  // of static activations
 
 template <class F, class... Activations>
 void for_each_kernel_and_activation(const typename F::View& view, const std::vector<float>& bias,
                                     const auto& body) {
-  const AnyLinear layer = test::pack<F, Activations...>(view, bias);
+  const AnyLinear layer = *test::pack<F, Activations...>(view, bias).with_range(range);
   for (const char* activation : {Activations::name...}) for_each_kernel(*layer.with(activation), body);
 }
 
@@ -44,13 +45,18 @@ void expect_bad_row_alone() {
       });
 }
 TEST(BadRow, Int4) {
-  expect_bad_row_alone<Int4<32, Float16>, DynamicInt8, DynamicInt8PerGroup, DynamicInt16, F32>();
+  expect_bad_row_alone<Int4<32, Float16>, DynamicInt8, DynamicInt8PerGroup, DynamicInt16, DynamicInt8Zero,
+                       StaticInt8, F32, Bf16>();
 }
 TEST(BadRow, Int8WithMinimum) {
-  expect_bad_row_alone<Int8Min<32>, DynamicInt8, DynamicInt16PerGroup, F32>();
+  expect_bad_row_alone<Int8Min<32>, DynamicInt8, DynamicInt16PerGroup, DynamicInt8Zero, StaticInt8, F32,
+                       Bf16>();
+}
+TEST(BadRow, Fp8) {
+  expect_bad_row_alone<Fp8Block<16, 32>, F32, Bf16>();
 }
 TEST(BadRow, BFloat16Weight) {
-  expect_bad_row_alone<Bf16Weight, F32>();
+  expect_bad_row_alone<Bf16Weight, F32, Bf16>();
 }
 
 // One weight, scale or minimum of column `bad` is replaced by each value that is not finite.
@@ -70,7 +76,8 @@ void expect_bad_column_alone(Array array) {
            not_finite<typename std::decay_t<decltype(clean_weights.*array)>::value_type>()) {
         auto weights = clean_weights;
         (weights.*array)[bad * per_row + at] = value;
-        const AnyLinear clean_layer = test::pack<F, Activations...>(clean_weights.view(), bias);
+        const AnyLinear clean_layer =
+            *test::pack<F, Activations...>(clean_weights.view(), bias).with_range(range);
         for_each_kernel_and_activation<F, Activations...>(
             weights.view(), bias, [&](const AnyLinear& kernel, const char* name) {
               const auto y = run_layer(kernel, x.data(), m);
@@ -85,21 +92,22 @@ void expect_bad_column_alone(Array array) {
 }
 TEST(BadColumn, ScaleF16) {
   using F = Int4<32, Float16>;
-  expect_bad_column_alone<F, DynamicInt8PerGroup, DynamicInt16, F32>(&test::Weights<F>::scales);
+  expect_bad_column_alone<F, DynamicInt8PerGroup, DynamicInt16, StaticInt8, F32, Bf16>(
+      &test::Weights<F>::scales);
 }
 TEST(BadColumn, ScaleAndMinimumBf16) {
   using F = Int4Min<20, BFloat16>;
   expect_bad_column_alone<F, DynamicInt8, DynamicInt16PerGroup, F32>(&test::Weights<F>::scales);
-  expect_bad_column_alone<F, DynamicInt8, DynamicInt16PerGroup, F32>(&test::Weights<F>::minima);
+  expect_bad_column_alone<F, DynamicInt8Zero, DynamicInt16PerGroup, F32>(&test::Weights<F>::minima);
 }
 TEST(BadColumn, ScaleF32) {
   using F = Int8Zero<32, float>;
-  expect_bad_column_alone<F, DynamicInt8, DynamicInt16, F32>(&test::Weights<F>::scales);
+  expect_bad_column_alone<F, DynamicInt8, DynamicInt8Zero, DynamicInt16, F32>(&test::Weights<F>::scales);
 }
 TEST(BadColumn, Weight) {
   expect_bad_column_alone<F32Weight, F32>(&test::Weights<F32Weight>::values);
   expect_bad_column_alone<F16Weight, F32>(&test::Weights<F16Weight>::values);
-  expect_bad_column_alone<Bf16Weight, F32>(&test::Weights<Bf16Weight>::values);
+  expect_bad_column_alone<Bf16Weight, F32, Bf16>(&test::Weights<Bf16Weight>::values);
 }
 
 }

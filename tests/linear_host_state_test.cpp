@@ -29,7 +29,8 @@ void expect_scales_kept(const test::Weights<F>& weights, float first) {
   std::vector<float> exact;
   for (std::size_t n = 0; n < weights.n; ++n)
     exact.push_back(first * static_cast<float>(weights.scale(n, 0)));
-  const auto integer = test::integer_model<F, DynamicInt16>(weights, x, 1, {});
+  const auto integer = test::integer_model<F, DynamicInt16>(weights, x, 1, {}),
+             with_zero = test::integer_model<F, DynamicInt8Zero>(weights, x, 1, {});
   for (const bool flush : {false, true})
     for (const bool upward : {false, true}) {
       SCOPED_TRACE(std::string(flush ? "flushing " : "") + (upward ? "rounding upward" : ""));
@@ -50,10 +51,11 @@ void expect_scales_kept(const test::Weights<F>& weights, float first) {
       };
       const AnyLinear layer = [&] {
         const test::HostState state(flush, upward);
-        return test::pack<F, F32, DynamicInt16>(weights.view());
+        return test::pack<F, F32, DynamicInt16, DynamicInt8Zero>(weights.view());
       }();
       compare(layer, exact);
       compare(*layer.with("int16"), integer);
+      compare(*layer.with("int8/zero"), with_zero);  // which needs the sums of the columns, found by pack
     }
 }
 
@@ -89,22 +91,70 @@ TEST(HostState, ChangesNoBit) {
   for (std::size_t i = 0; i < k; ++i) x[i] *= 0x1p-120f;  // prepared from, and into, the edge of subnormals
   const auto bias = test::random_floats(n, 3);
   const AnyLinear layer =
-      test::pack<F, DynamicInt8, DynamicInt8PerGroup, DynamicInt16, F32>(weights.view(), bias);
-  for (const char* activation : {"int8", "int8/group", "int16", "f32"})
-    for_each_kernel(*layer.with(activation), [&](const AnyLinear& kernel, const char*) {
-      const auto expected = test::run_layer(kernel, x.data(), m);
-      for (const bool flush : {false, true}) {
-        std::vector<float> inline_y, pool_y;
+      test::pack<F, DynamicInt8, DynamicInt8PerGroup, DynamicInt16, DynamicInt8Zero, StaticInt8, F32, Bf16>(
+          weights.view(), bias);
+  for (const char* activation : {"int8", "int8/group", "int16", "int8/zero", "int8/static", "f32", "bf16"})
+    for_each_kernel(*layer.with(activation)->with_range({0x1p-127f, 3}),
+                    [&](const AnyLinear& kernel, const char*) {
+                      const auto expected = test::run_layer(kernel, x.data(), m);
+                      for (const bool flush : {false, true}) {
+                        std::vector<float> inline_y, pool_y;
+                        {
+                          const test::HostState state(flush, true);
+                          const ThreadPool pool(2);
+                          inline_y = test::run_layer(kernel, x.data(), m);
+                          pool_y = test::run_layer(kernel, x.data(), m, pool);
+                        }
+                        test::expect_same(inline_y, expected);
+                        test::expect_same(pool_y, expected);
+                      }
+                    });
+}
+
+// Sums of columns whose terms each round, up or to even: the layer that was packed under any setting is the
+// one that was packed under none.
+TEST(HostState, LeavesColumnSumsAlone) {
+  using F = Int8Min<32, float>;
+  constexpr std::size_t n = 37, k = 1291;
+  const auto weights = test::random_weights<F>(n, k, 0, 1);
+  const std::vector<float> x(k, 1.0f);
+  const auto pool_layer = [&] {
+    const test::HostState state(true, true);
+    const ThreadPool pool(2);
+    return AnyLinear::pack<F, ActivationList<DynamicInt8Zero>>(weights.view(), {}, pool);
+  }();
+  ASSERT_TRUE(pool_layer);
+  const auto expected = test::integer_model<F, DynamicInt8Zero>(weights, x, 1, {});
+  for_each_kernel(*pool_layer, [&](const AnyLinear& kernel, const char*) {
+    test::expect_same(test::run_layer(kernel, x.data(), 1), expected);
+  });
+}
+
+// FP8, whose codes have subnormal numbers of their own and whose scales may be subnormal floats.
+TEST(HostState, KeepsTheValuesOfFp8) {
+  using F = Fp8Channel<Float8E5M2>;
+  test::Weights<F> weights(256, 1);
+  for (std::size_t n = 0; n < 256; ++n) weights.codes[n] = static_cast<std::uint8_t>(n);
+  const float one = 1.0f;
+  for (const float scale : {1.0f, 0x1p-120f, 0x1p-140f}) {
+    weights.scales.assign(256, scale);
+    for (const bool flush : {false, true}) {
+      std::vector<AnyLinear> layers;
+      {
+        const test::HostState state(flush, true);
+        layers.push_back(test::pack<F, F32>(weights.view()));
+      }
+      for_each_kernel(layers[0], [&](const AnyLinear& kernel, const char*) {
+        std::vector<float> y;
         {
           const test::HostState state(flush, true);
-          const ThreadPool pool(2);
-          inline_y = test::run_layer(kernel, x.data(), m);
-          pool_y = test::run_layer(kernel, x.data(), m, pool);
+          y = test::run_layer(kernel, &one, 1);
         }
-        test::expect_same(inline_y, expected);
-        test::expect_same(pool_y, expected);
-      }
-    });
+        for (std::size_t n = 0; n < 256; ++n)
+          EXPECT_TRUE(test::same(y[n], weights.value(n, 0) + 0.0f)) << "code " << n << ", scale " << scale;
+      });
+    }
+  }
 }
 
 // A row of W is the format's decode, whatever the program has set.

@@ -15,6 +15,7 @@ using namespace edgeq;
 using test::Edge;
 using test::Guarded;
 
+constexpr ActivationRange range = {0.01f, -5};  // of static activations; others find their own
 constexpr std::size_t shapes[][3] = {{3, 5, 33}, {1, 1, 1}, {1, 16, 64}, {9, 37, 130}, {2, 65, 7}};
 
 // The expected y of an activation: the scalar model, or for floats what the same kernel makes of ordinary
@@ -23,54 +24,72 @@ template <class F, class A>
 std::vector<float> expected_y(const test::Weights<F>& w, const std::vector<float>& x, std::size_t m,
                               const std::vector<float>& bias, const AnyLinear& kernel) {
   if constexpr (A::is_integer)
-    return test::integer_model<F, A>(w, x, m, bias);
+    return test::integer_model<F, A>(w, x, m, bias, nullptr, range);
   else
     return test::run_layer(kernel, x.data(), m);
 }
 
+// Calls body(view) with a view of the same weights whose every array touches an inaccessible page.
+template <class F>
+auto with_guarded_view(const test::Weights<F>& weights, Edge edge, const auto& body) {
+  auto view = weights.view();
+  if constexpr (F::is_integer) {
+    const Guarded<std::uint8_t> codes(view.codes, edge), zeros(view.zeros, edge);
+    const Guarded<typename F::Scale> scales(view.scales, edge), minima(view.minima, edge);
+    view.codes = codes.span();
+    view.zeros = zeros.span();
+    view.scales = scales.span();
+    view.minima = minima.span();
+    return body(view);
+  } else if constexpr (F::header_bytes != 0) {
+    const Guarded<std::uint8_t> codes(view.codes, edge);
+    const Guarded<float> scales(view.scales, edge);
+    view.codes = codes.span();
+    view.scales = scales.span();
+    return body(view);
+  } else {
+    const Guarded<typename F::Element> values(view.values, edge);
+    view.values = values.span();
+    return body(view);
+  }
+}
+
 // Everything that the caller owns: codes, scales, minima, zeros, bias, x, y.
-template <class F, class A>
+template <class F, class A, class T>
 void expect_callers_memory_respected() {
   for (const auto& [m, n, k] : shapes)
     for (const Edge edge : {Edge::begin, Edge::end}) {
       const auto weights = test::random_weights<F>(n, k, 0, k);
-      const auto bias = test::random_floats(n, 1), x = test::random_floats(m * k, 2);
-      const AnyLinear ordinary = test::pack<F, A>(weights.view(), bias);
-
-      auto view = weights.view();
-      const auto layer = [&] {
+      const auto bias = test::random_floats(n, 1);
+      std::vector<T> x;
+      std::vector<float> values;
+      for (const float value : test::random_floats(m * k, 2)) {
+        x.push_back(from_float<T>(value));
+        values.push_back(to_float(x.back()));
+      }
+      const AnyLinear ordinary = *test::pack<F, A>(weights.view(), bias).with_range(range);
+      const auto layer = with_guarded_view<F>(weights, edge, [&](const auto& view) {
         const Guarded<float> bias_copy(bias, edge);
-        if constexpr (F::is_integer) {
-          const Guarded<std::uint8_t> codes(view.codes, edge), zeros(view.zeros, edge);
-          const Guarded<typename F::Scale> scales(view.scales, edge), minima(view.minima, edge);
-          view.codes = codes.span();
-          view.zeros = zeros.span();
-          view.scales = scales.span();
-          view.minima = minima.span();
-          return AnyLinear::pack<F, ActivationList<A>>(view, bias_copy.span());
-        } else {
-          const Guarded<typename F::Element> values(view.values, edge);
-          view.values = values.span();
-          return AnyLinear::pack<F, ActivationList<A>>(view, bias_copy.span());
-        }
-      }();
+        return AnyLinear::pack<F, ActivationList<A>>(view, bias_copy.span())->with_range(range);
+      });
       ASSERT_TRUE(layer);
 
-      const Guarded<float> x_copy(x, edge);
+      const Guarded<T> x_copy(x, edge);
       x_copy.make_read_only();
       test::for_each_kernel(*layer, [&, m = m, n = n, k = k](const AnyLinear& kernel, const char* name) {
-        const Guarded<float> y(std::vector<float>(m * n, std::bit_cast<float>(test::unwritten)), edge);
+        const Guarded<T> y(std::vector<T>(m * n, test::unwritten_value<T>()), edge);
         Prepared prepared;
-        ASSERT_TRUE(kernel.prepare(prepared, {x_copy.data(), m, k}));
-        kernel.run(prepared, {y.data(), m, n});
-        test::expect_same({y.data(), y.data() + m * n},
-                          expected_y<F, A>(weights, x, m, bias, *ordinary.only(name)));
+        ASSERT_TRUE(kernel.prepare(prepared, MatrixView<const T>(x_copy.data(), m, k)));
+        kernel.run(prepared, MatrixView<T>(y.data(), m, n));
+        const auto expected = expected_y<F, A>(weights, values, m, bias, *ordinary.only(name));
+        for (std::size_t i = 0; i < m * n; ++i)
+          ASSERT_EQ(test::value_of(y.data()[i]), test::nearest_value<T>(expected[i])) << "element " << i;
       });
     }
 }
 
 // Everything that the library owns, handed to the kernels as they are in the table: panels, prepared rows,
-// the padded bias.
+// the padded bias and the sums of columns.
 template <class F, class A>
 void expect_kernels_stay_inside() {
   const CpuFeatures cpu = CpuFeatures::detect();
@@ -78,26 +97,29 @@ void expect_kernels_stay_inside() {
     for (const Edge edge : {Edge::begin, Edge::end}) {
       const auto weights = test::random_weights<F>(n, k, 0, k);
       const auto bias = test::random_floats(n, 1), x = test::random_floats(m * k, 2);
-      const AnyLinear layer = test::pack<F, A>(weights.view(), bias);
+      const AnyLinear layer = *test::pack<F, A>(weights.view(), bias).with_range(range);
       const PanelGeometry& g = layer.weight().geometry();
-      const PreparedLayout layout = PreparedLayout::of<A>(g);
+      const std::size_t columns = g.panels * panel_columns;
       const Guarded<std::uint8_t> panels(std::span(layer.weight().panels(), g.packed_bytes()), edge);
-      const Guarded<float> padded_bias(std::span(layer.weight().bias(), g.panels * panel_columns), edge);
+      const Guarded<float> padded_bias(std::span(layer.weight().bias(), columns), edge);
+      const Guarded<float> sums(std::span(layer.weight().column_sums(), A::has_zero ? columns : 0), edge);
       panels.make_read_only();
       padded_bias.make_read_only();
+      sums.make_read_only();
       for (const KernelEntry& kernel : KernelTable<F, A, AllIsas>::entries) {
         if (!cpu.has(kernel.features)) {
           test::announce_skipped(kernel.isa, "not on this processor");
           continue;
         }
         SCOPED_TRACE(kernel.isa);
+        const PreparedLayout layout = kernel.layout(g);
         const Guarded<std::byte> prepared(m * layout.row_bytes, edge);
         std::memset(prepared.data(), 0x81, m * layout.row_bytes);  // left-overs of an earlier call
-        kernel.prepare({&g, layout, x.data(), k, prepared.data(), 0, m});
+        kernel.prepare({&g, layout, x.data(), FloatType::f32, k, range, prepared.data(), 0, m});
         prepared.make_read_only();
-        std::vector<float> y(m * n, std::bit_cast<float>(test::unwritten));
-        kernel.gemm(
-            {&g, layout, panels.data(), padded_bias.data(), prepared.data(), y.data(), n, m, 0, g.panels});
+        std::vector<float> y(m * n, test::unwritten_value<float>());
+        kernel.gemm({&g, layout, panels.data(), padded_bias.data(), sums.data(), prepared.data(), y.data(),
+                     FloatType::f32, n, m, 0, g.panels});
         test::expect_same(y, expected_y<F, A>(weights, x, m, bias, *layer.only(kernel.isa)));
       }
     }
@@ -114,11 +136,18 @@ using Pairs =
     testing::Types<Pair<Int4<32, BFloat16>, DynamicInt8>, Pair<Int4Zero<20, Float16>, DynamicInt16>,
                    Pair<Int4Min<48, float>, DynamicInt8PerGroup>, Pair<Int8<32, Float16>, DynamicInt16>,
                    Pair<Int8Min<per_channel, BFloat16>, DynamicInt16PerGroup>, Pair<Int8Zero<8, float>, F32>,
-                   Pair<F32Weight, F32>, Pair<F16Weight, F32>, Pair<Bf16Weight, F32>>;
+                   Pair<Int8Zero<20, Float16>, DynamicInt8Zero>, Pair<Int4Min<32, BFloat16>, StaticInt8>,
+                   Pair<F32Weight, F32>, Pair<F16Weight, F32>, Pair<Bf16Weight, F32>, Pair<Bf16Weight, Bf16>,
+                   Pair<Int4Zero<48, BFloat16>, Bf16>, Pair<Fp8Block<7, 5, Float8E5M2>, Bf16>,
+                   Pair<Fp8Channel<>, F32>>;
 TYPED_TEST_SUITE(GuardPages, Pairs, );
 
 TYPED_TEST(GuardPages, AroundTheCallersMemory) {
-  expect_callers_memory_respected<typename TypeParam::Format, typename TypeParam::Activation>();
+  using F = typename TypeParam::Format;
+  using A = typename TypeParam::Activation;
+  expect_callers_memory_respected<F, A, float>();
+  expect_callers_memory_respected<F, A, BFloat16>();
+  expect_callers_memory_respected<F, A, Float16>();
 }
 TYPED_TEST(GuardPages, AroundTheKernelsMemory) {
   expect_kernels_stay_inside<typename TypeParam::Format, typename TypeParam::Activation>();

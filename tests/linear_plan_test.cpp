@@ -2,8 +2,8 @@
 // Which kernel runs on which machine and why not the others; what is refused, in words, before anything runs.
 #include <gtest/gtest.h>
 
-#include "support/oracle.hpp"
-#include "support/run_layer.hpp"
+#include "support/float_grid.hpp"
+#include "support/late_kernel.hpp"
 
 namespace {
 
@@ -41,20 +41,18 @@ TEST_P(Isa, RunsWhatItSaysItSupports) {
         if constexpr (A::is_integer)
           test::expect_same(y, test::integer_model<F, A>(weights, x, m, {}));
         else
-          for (std::size_t i = 0; i < n; ++i) {
-            const auto exact = test::float_reference<F>(weights.view(), i, x.data(), 0.0f);
-            EXPECT_LE(std::fabs(y[i] - exact.value), test::float_bound(k) * exact.magnitude);
-          }
+          test::expect_within_bound<A>(y, n, k, test::float_model<F, A>(weights, x, m, {}));
         return 1;
       };
       if ((check.template operator()<Activations>() + ...) == 0) return false;
     }
     return true;
   };
-  using All = ActivationList<DynamicInt8, DynamicInt16, F32>;
+  using All = ActivationList<DynamicInt8, DynamicInt8Zero, DynamicInt16, F32, Bf16>;
   bool ran = try_format.template operator()<Int4<32>>(All{});
   ran |= try_format.template operator()<Int8Min<32>>(All{});
-  ran |= try_format.template operator()<Bf16Weight>(ActivationList<F32>{});
+  ran |= try_format.template operator()<Bf16Weight>(ActivationList<F32, Bf16>{});
+  ran |= try_format.template operator()<Fp8Block<>>(ActivationList<F32, Bf16>{});
   if (!ran) GTEST_SKIP() << isa << " has no kernel that runs on this machine: its kernels were not tested";
 }
 INSTANTIATE_TEST_SUITE_P(Kernels, Isa, testing::ValuesIn(test::isa_names),
@@ -70,15 +68,42 @@ TEST(Plan, TakesTheBestKernelThatTheProcessorHas) {
   EXPECT_TRUE(last == "highway" || last == "generic") << last;
 }
 
+void expect_reason(const Plan& plan, const std::string& isa, const char* words) {
+  ASSERT_NE(rejected(plan, isa), nullptr);
+  EXPECT_NE(rejected(plan, isa)->reason.find(words), std::string::npos) << rejected(plan, isa)->reason;
+}
 TEST(Plan, SaysWhyNotTheOthers) {
-  const Plan plan = layer_on(everything.without(Feature::avx512)).plan(4);
-  ASSERT_NE(rejected(plan, "avx512_vnni"), nullptr);
-  EXPECT_NE(rejected(plan, "avx512_vnni")->reason.find("lacks avx512, avx512_vnni"), std::string::npos)
-      << rejected(plan, "avx512_vnni")->reason;
-  ASSERT_NE(rejected(plan, "generic"), nullptr);
-  EXPECT_NE(rejected(plan, "generic")->reason.find("behind avx_vnni"), std::string::npos)
-      << rejected(plan, "generic")->reason;
+  // What the processor has but may not use is withheld; what it has not, it lacks.
+  const CpuFeatures without = everything.without(Feature::avx512), old = {without.bits, 0};
+  const CpuFeatures half = {without.bits, feature_mask(Feature::avx512)};
+  expect_reason(layer_on(without).plan(4), "avx512_vnni", "avx512, avx512_vnni is withheld, by");
+  expect_reason(layer_on(old).plan(4), "avx512_vnni", "this processor lacks avx512, avx512_vnni");
+  expect_reason(layer_on(half).plan(4), "avx512_vnni", "this processor lacks avx512_vnni");
+  const Plan plan = layer_on(without).plan(4);
+  expect_reason(plan, "generic", "behind avx_vnni");
   EXPECT_EQ(rejected(plan, "avx_vnni"), nullptr);
+}
+
+// A kernel that pays from four rows on is taken from there, and everywhere by a layer of that one only.
+TEST(Plan, TakesAKernelWhereItPays) {
+  using F = Int4Zero<32, Float16>;
+  constexpr std::size_t n = 37, k = 77;
+  const auto weights = test::random_weights<F>(n, k, 0, 1);
+  const auto x = test::random_floats(9 * k, 2);
+  const auto expected = test::integer_model<F, DynamicInt16>(weights, x, 9, {});
+  const auto layer = Linear<F, DynamicInt16, IsaList<test::isa::late, isa::generic>>::pack(weights.view());
+  ASSERT_TRUE(layer) << layer.error().message;
+  EXPECT_EQ(layer->plan(3).isa, "generic");
+  expect_reason(layer->plan(3), "late", "pays from M = 4");
+  EXPECT_EQ(layer->plan(4).isa, "late");
+  expect_reason(layer->plan(4), "generic", "behind late");
+  const auto late = layer->only("late");
+  ASSERT_TRUE(late) << late.error().message;
+  EXPECT_EQ(late->plan(1).isa, "late");
+  for (const std::size_t m : {1u, 3u, 4u, 9u}) {
+    test::expect_same(test::run_layer(*layer, x.data(), m), m, n, expected, n);
+    test::expect_same(test::run_layer(*late, x.data(), m), m, n, expected, n);
+  }
 }
 
 TEST(Plan, CountsWhatItReads) {
@@ -139,6 +164,8 @@ TEST(Refusal, OnlyAndWithNameWhatIsMissing) {
   expect_refused(layer.only("sse9"), ErrorCode::unsupported, {"sse9", "int4 sym g128 bf16"});
   expect_refused(layer.with("int16/group"), ErrorCode::unsupported, {"int16/group", "int4 sym g128 bf16"});
   expect_refused(layer_on(nothing).only("avx2"), ErrorCode::unsupported, {"lacks avx2"});
+  expect_refused(layer_on(CpuFeatures::detect().without(Feature::avx2)).only("avx2"), ErrorCode::unsupported,
+                 {"avx2"});
   ASSERT_TRUE(layer.only("avx2"));
   EXPECT_EQ(layer.only("avx2")->plan(1).isa, "avx2");
   EXPECT_EQ(layer.only("avx2")->plan(1).rejected.size(), 0u);
@@ -186,6 +213,37 @@ TEST(Refusal, ActivationsOfAnotherWidth) {
   Prepared prepared;
   expect_refused(layer_on(everything).prepare(prepared, {x.data(), 1, 127}), ErrorCode::invalid_argument,
                  {"127", "K is 128"});
+}
+
+// Static activations need a range, which must be a positive finite scale and a zero of one byte.
+TEST(Refusal, StaticActivationsWithoutARange) {
+  using F = Int8<32>;
+  const AnyLinear layer = test::pack<F, StaticInt8, DynamicInt8Zero>(test::Weights<F>(3, 32).view());
+  const std::vector<float> x(32);
+  Prepared prepared;
+  expect_refused(layer.prepare(prepared, {x.data(), 1, 32}), ErrorCode::invalid_argument,
+                 {"static", "no range", "with_range"});
+  const std::vector<BFloat16> half(32);
+  expect_refused(layer.prepare(prepared, MatrixView<const BFloat16>(half.data(), 1, 32)),
+                 ErrorCode::invalid_argument, {"no range"});
+  EXPECT_TRUE(layer.with("int8/zero")->prepare(prepared, {x.data(), 1, 32})) << "finds its own";
+  const auto ranged = layer.with_range({0.5f, -128});
+  ASSERT_TRUE(ranged) << ranged.error().message;
+  EXPECT_TRUE(ranged->prepare(prepared, {x.data(), 1, 32}));
+  EXPECT_TRUE(ranged->with("int8/zero")->with("int8/static")->prepare(prepared, {x.data(), 1, 32}))
+      << "the range belongs to the layer, whatever its activation";
+  EXPECT_FALSE(layer.prepare(prepared, {x.data(), 1, 32})) << "the first layer has none still";
+}
+TEST(Refusal, RangesThatAreNone) {
+  const AnyLinear layer = test::pack<Int8<32>, StaticInt8>(test::Weights<Int8<32>>(3, 32).view());
+  constexpr float largest = std::numeric_limits<float>::max();
+  for (const float scale : {0.0f, -0.0f, -1.0f, HUGE_VALF, -HUGE_VALF, std::nanf("")})
+    expect_refused(layer.with_range({scale, 0}), ErrorCode::invalid_argument, {"range", "scale", "positive"});
+  for (const std::int32_t zero : {-129, 128, 1 << 30, -(1 << 30)})
+    expect_refused(layer.with_range({1.0f, zero}), ErrorCode::invalid_argument,
+                   {"zero", std::to_string(zero).c_str(), "-128..127"});
+  for (const float scale : {largest, 1.0f, 0x1p-149f})
+    for (const std::int32_t zero : {-128, 0, 127}) EXPECT_TRUE(layer.with_range({scale, zero}));
 }
 
 TEST(Refusal, SizesBeyondMemory) {

@@ -30,11 +30,12 @@ TEST(ZeroRow, GivesExactlyTheBias) {
   std::vector<float> bias(n);
   for (std::size_t i = 0; i < n; ++i) bias[i] = static_cast<float>(i + 1);
   for_each_kernel_and_activation<F, DynamicInt8, DynamicInt8PerGroup, DynamicInt16, DynamicInt16PerGroup,
-                                 F32>(weights.view(), bias, [&](const AnyLinear& kernel, const char*) {
-    const auto y = run_layer(kernel, x.data(), m);
-    for (std::size_t i = n; i < 3 * n; ++i) EXPECT_EQ(y[i], bias[i % n]) << "row " << i / n;
-    for (std::size_t i = 0; i < n; ++i) EXPECT_NE(y[i], bias[i]) << "row 0 is not zero";
-  });
+                                 DynamicInt8Zero, F32, Bf16>(
+      weights.view(), bias, [&](const AnyLinear& kernel, const char*) {
+        const auto y = run_layer(kernel, x.data(), m);
+        for (std::size_t i = n; i < 3 * n; ++i) EXPECT_EQ(y[i], bias[i % n]) << "row " << i / n;
+        for (std::size_t i = 0; i < n; ++i) EXPECT_NE(y[i], bias[i]) << "row 0 is not zero";
+      });
 }
 
 // Rows whose largest element is near the ends of the range of float, for weights that keep y well inside.
@@ -83,7 +84,8 @@ class Range : public testing::Test {
                                 0};
 };
 TEST_F(Range, IntegerActivations) {
-  const AnyLinear layer = test::pack<F, DynamicInt8, DynamicInt8PerGroup, DynamicInt16>(weights.view());
+  const AnyLinear layer =
+      test::pack<F, DynamicInt8, DynamicInt8PerGroup, DynamicInt16, DynamicInt8Zero>(weights.view());
   const auto compare = [&](const char* activation, const std::vector<float>& expected) {
     for_each_kernel(*layer.with(activation), [&](const AnyLinear& kernel, const char*) {
       test::expect_same(run_layer(kernel, x.data(), m), expected);
@@ -93,15 +95,16 @@ TEST_F(Range, IntegerActivations) {
   compare("int8", test::integer_model<F, DynamicInt8>(weights, x, m, {}));
   compare("int8/group", test::integer_model<F, DynamicInt8PerGroup>(weights, x, m, {}));
   compare("int16", test::integer_model<F, DynamicInt16>(weights, x, m, {}));
+  compare("int8/zero", test::integer_model<F, DynamicInt8Zero>(weights, x, m, {}));
 }
 TEST_F(Range, FloatActivations) {
+  const auto exact = test::float_model<F, F32>(weights, x, m, {});
   for_each_kernel(test::pack<F, F32>(weights.view()), [&](const AnyLinear& kernel, const char*) {
     const auto y = run_layer(kernel, x.data(), m);
     for (std::size_t i = 0; i < y.size(); ++i) {
-      const auto exact = test::float_reference<F>(weights.view(), i % n, x.data() + i / n * k, 0.0f);
       const double underflow = (k + 1) * 0x1p-150;  // half of the smallest subnormal for each rounding
-      EXPECT_LE(std::fabs(y[i] - exact.value), test::float_bound(k) * exact.magnitude + underflow)
-          << "row " << i / n << ", column " << i % n << ": " << y[i] << " for " << exact.value;
+      EXPECT_LE(std::fabs(y[i] - exact[i].value), test::float_bound(k) * exact[i].magnitude + underflow)
+          << "row " << i / n << ", column " << i % n << ": " << y[i] << " for " << exact[i].value;
     }
   });
 }
@@ -128,10 +131,10 @@ TEST(Outlier, CostsWhatTheActivationSays) {
                // 31 elements share the outlier's group, 96 have the step of their own
                {"int8/group", bound(1000.0 / 127) * 31 / 127 + bound(0.01 / 127)},
                {"int16/group", bound(1000.0 / 32512) * 31 / 127 + bound(0.01 / 32512)},
+               {"int8/zero", bound(1000.0 / 255)},
                {"f32", test::float_bound(k) * exact}};
-  const AnyLinear layer =
-      test::pack<F, DynamicInt8, DynamicInt16, DynamicInt8PerGroup, DynamicInt16PerGroup, F32>(
-          weights.view());
+  const AnyLinear layer = test::pack<F, DynamicInt8, DynamicInt16, DynamicInt8PerGroup, DynamicInt16PerGroup,
+                                     DynamicInt8Zero, F32>(weights.view());
   for (const auto& c : cases)
     for_each_kernel(*layer.with(c.activation), [&](const AnyLinear& kernel, const char*) {
       EXPECT_NEAR(run_layer(kernel, x.data(), 1)[0], exact, c.bound);

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "edgeq/thread_pool.hpp"
+#include "support/late_kernel.hpp"
 #include "support/oracle.hpp"
 #include "support/run_layer.hpp"
 
@@ -110,6 +111,73 @@ TEST_F(Sharing, OnePreparationServesLayersThatShare) {
   const auto nibbles = Linear<Int4Min<600>>::pack(test::Weights<Int4Min<600>>(1, 600).view());
   const auto bytes = Linear<Int8Min<600>>::pack(test::Weights<Int8Min<600>>(1, 600).view());
   EXPECT_FALSE(nibbles->shares_activations_with(*bytes)) << "other blocks";
+}
+
+// Layers that say they share do, at every M: one runs on what the other prepared, to the bit. Both ways
+// agree.
+TEST_F(Sharing, WhatSaysItSharesDoes) {
+  using Fp8 = Fp8Block<16, 48>;
+  const auto nibbles = test::random_weights<Int4<48>>(n, k, 0, 5);
+  const auto bytes = test::random_weights<Int8<48, float>>(n, k, 0, 6);
+  const auto floats = test::random_weights<Fp8>(n, k, 0, 7);
+  std::vector<AnyLinear> layers;
+  const auto add = [&](const AnyLinear& all, std::initializer_list<const char*> activations) {
+    for (const char* activation : activations)
+      test::for_each_kernel(*all.with(activation)->with_range({0.01f, 3}),
+                            [&](const AnyLinear& kernel, const char*) { layers.push_back(kernel); });
+  };
+  const auto add_integer = [&](const AnyLinear& all) {
+    layers.push_back(all);
+    add(all, {"int8", "int8/group", "int8/zero", "int8/static", "int16", "f32", "bf16"});
+  };
+  using All =
+      ActivationList<DynamicInt8, DynamicInt8PerGroup, DynamicInt8Zero, StaticInt8, DynamicInt16, F32, Bf16>;
+  add_integer(*AnyLinear::pack<Int4<48>, All>(nibbles.view()));
+  add_integer(*AnyLinear::pack<Int8<48, float>, All>(bytes.view()));
+  add(*AnyLinear::pack<Fp8, ActivationList<F32, Bf16>>(floats.view()), {"f32", "bf16"});
+  std::size_t sharing = 0;
+  for (const AnyLinear& one : layers)
+    for (const AnyLinear& other : layers) {
+      ASSERT_EQ(one.shares_activations_with(other), other.shares_activations_with(one));
+      if (!one.shares_activations_with(other)) continue;
+      ++sharing;
+      SCOPED_TRACE(one.plan(m).to_string() + other.plan(m).to_string());
+      EXPECT_STREQ(one.activation(), other.activation());
+      for (const std::size_t rows : {std::size_t{1}, m}) {
+        Prepared prepared;
+        ASSERT_TRUE(one.prepare(prepared, {x.data(), rows, k}));
+        std::vector<float> y(rows * n);
+        other.run(prepared, {y.data(), rows, n});
+        test::expect_same(y, test::run_layer(other, x.data(), rows));
+      }
+    }
+  EXPECT_GT(sharing, layers.size()) << "no layer shares with any but itself";
+}
+
+// The same kernels, prepared with other ranges, or by kernels that read another form at some M.
+TEST_F(Sharing, NeedsOneRangeAndOneForm) {
+  using G = Int8<48, float>;
+  const auto others = test::random_weights<G>(7, k, 0, 4);
+  const AnyLinear ranges = test::pack<G, StaticInt8>(others.view());
+  const auto shares = [](const AnyLinear& one, const AnyLinear& other) {
+    EXPECT_EQ(one.shares_activations_with(other), other.shares_activations_with(one));
+    return one.shares_activations_with(other);
+  };
+  const AnyLinear ranged = *ranges.with_range({0.5f, 3});
+  EXPECT_TRUE(shares(ranged, *ranges.with_range({0.5f, 3})));
+  EXPECT_FALSE(shares(ranged, *ranges.with_range({0.5f, 4}))) << "another zero";
+  EXPECT_FALSE(shares(ranged, *ranges.with_range({0.25f, 3}))) << "another scale";
+  EXPECT_FALSE(shares(ranged, ranges)) << "no range";
+
+  const auto on = [&]<class... Isas>(IsaList<Isas...>) {
+    return AnyLinear(*Linear<G, DynamicInt8, IsaList<Isas...>>::pack(others.view()));
+  };
+  using Late = test::isa::late;
+  const AnyLinear generic = on(IsaList<isa::generic>{}), both = on(IsaList<Late, isa::generic>{});
+  EXPECT_TRUE(shares(both, on(IsaList<Late, isa::generic>{})));
+  EXPECT_FALSE(shares(both, generic)) << "alike at one row, not at four";
+  EXPECT_FALSE(shares(*both.only("late"), generic)) << "one function prepares both, in two layouts";
+  EXPECT_TRUE(shares(*both.only("generic"), generic));
 }
 
 // A workspace that served a larger call serves a smaller one: nothing of the former is left.

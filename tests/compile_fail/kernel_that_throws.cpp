@@ -20,6 +20,7 @@ namespace edgeq {
 template <WeightFormat Format, ActivationPolicy Activation>
 struct MicroKernel<Format, Activation, accelerator::Isa> {
   static constexpr std::size_t min_m = 1;
+  static PreparedLayout layout(const PanelGeometry&) MAY_THROW { return {}; }
   static void prepare(const PrepareArguments&) MAY_THROW {}
   static void gemm(const GemmArguments&) MAY_THROW {}
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <set>
@@ -15,7 +16,8 @@
 namespace test {
 
 /// Every ISA that edgeq may have a kernel for, by the names that AnyLinear::only takes.
-inline constexpr const char* isa_names[] = {"avx512_vnni", "avx_vnni", "avx2", "highway", "generic"};
+inline constexpr const char* isa_names[] = {"amx_int8", "amx_bf16", "avx512_bf16", "avx512_vnni",
+                                            "avx_vnni", "avx2",     "highway",     "generic"};
 
 /// Says once for each ISA why none of its kernels runs.
 inline void announce_skipped(const char* name, const std::string& reason) {
@@ -51,26 +53,36 @@ struct LastTaskFirst {
   }
 };
 
-/// A NaN that no arithmetic makes.
+/// A NaN that no arithmetic makes; of 16 bits, one that no rounding of a float makes.
 inline constexpr std::uint32_t unwritten = 0x7FC0BEEF;
+inline constexpr std::uint16_t unwritten_16 = 0x7FBE;
 
-inline bool is_unwritten(float value) {
-  return std::bit_cast<std::uint32_t>(value) == unwritten;
+template <edgeq::StoredFloat T>
+T unwritten_value() {
+  if constexpr (std::is_same_v<T, float>)
+    return std::bit_cast<float>(unwritten);
+  else
+    return T{unwritten_16};
+}
+template <edgeq::StoredFloat T>
+bool is_unwritten(T value) {
+  const T pattern = unwritten_value<T>();
+  return std::memcmp(&value, &pattern, sizeof(T)) == 0;
 }
 
-/// y [M, N], dense, of x [M, K] dense. y lies with a stride of N + 3 in memory full of `unwritten`; every
-/// element must be written and nothing between the rows.
-template <class E = edgeq::InlineExecutor>
-std::vector<float> run_layer(const edgeq::AnyLinear& layer, const float* x, std::size_t m,
-                             const E& executor = {}) {
-  const std::size_t n = layer.n(), stride = n + 3;
-  std::vector<float> memory(m * stride + 3, std::bit_cast<float>(unwritten));
+/// y [M, N], dense, of x [M, K] dense, as elements of Y. y lies with a stride of N + 3 in memory full of
+/// `unwritten`; every element must be written and nothing between the rows.
+template <edgeq::StoredFloat Y, edgeq::StoredFloat X, class E = edgeq::InlineExecutor>
+std::vector<Y> run_layer_as(const edgeq::AnyLinear& layer, edgeq::MatrixView<const X> x,
+                            const E& executor = {}) {
+  const std::size_t m = x.rows, n = layer.n(), stride = n + 3;
+  std::vector<Y> memory(m * stride + 3, unwritten_value<Y>());
   edgeq::Prepared prepared;
-  const auto status = layer.prepare(prepared, {x, m, layer.k()}, executor);
+  const auto status = layer.prepare(prepared, x, executor);
   EXPECT_TRUE(status) << status.error().message;
-  layer.run(prepared, {memory.data() + 3, m, n, stride}, executor);
+  layer.run(prepared, edgeq::MatrixView<Y>(memory.data() + 3, m, n, stride), executor);
 
-  std::vector<float> y;
+  std::vector<Y> y;
   std::size_t missing = 0, stray = 0;
   for (std::size_t i = 0; i < memory.size(); ++i) {
     const bool inside = i >= 3 && (i - 3) % stride < n;
@@ -82,9 +94,21 @@ std::vector<float> run_layer(const edgeq::AnyLinear& layer, const float* x, std:
   return y;
 }
 
+/// The same of floats, x [M, K] dense.
+template <class E = edgeq::InlineExecutor>
+std::vector<float> run_layer(const edgeq::AnyLinear& layer, const float* x, std::size_t m,
+                             const E& executor = {}) {
+  return run_layer_as<float>(layer, edgeq::MatrixView<const float>(x, m, layer.k()), executor);
+}
+
 /// The same float: equal bits, or both NaN, whose payload the contract leaves open.
 inline bool same(float a, float b) {
   return std::memcmp(&a, &b, sizeof(a)) == 0 || (a != a && b != b);
+}
+
+/// The same number, whatever the sign of a zero, or both NaN.
+inline bool equal_or_nan(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
 }
 
 /// Compares y [M, N] with the leading part of a wider `expected` [.., columns]; reports the first difference.

@@ -2,6 +2,7 @@
 // Weights of every format for tests, kept as plain arrays whose meaning is spelled out here and not taken
 // from the library.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -37,21 +38,49 @@ inline std::vector<float> random_floats(std::size_t count, std::uint64_t seed) {
   return values;
 }
 
-/// The value of a stored float by the rules of IEEE 754, bit field by bit field.
+/// The fields of a stored float of fewer than 32 bits, by the standards: IEEE 754 (binary16), its upper half
+/// (bfloat16), and OFP8, whose E4M3 has no infinities and keeps one pattern of either sign for NaN.
+template <class T>
+struct Fields {
+  static constexpr int fraction_bits = std::is_same_v<T, edgeq::Float16>      ? 10
+                                       : std::is_same_v<T, edgeq::BFloat16>   ? 7
+                                       : std::is_same_v<T, edgeq::Float8E4M3> ? 3
+                                                                              : 2;
+  static constexpr int bits = 8 * static_cast<int>(sizeof(T)), exponent_bits = bits - 1 - fraction_bits;
+  static constexpr int bias = (1 << (exponent_bits - 1)) - 1;
+  static constexpr bool has_infinities = !std::is_same_v<T, edgeq::Float8E4M3>;
+};
+
+/// The value of a stored float, bit field by bit field.
 template <class T>
 double value_of(T stored) {
   if constexpr (std::is_same_v<T, float>) {
     return stored;
   } else {
-    constexpr int fraction_bits = std::is_same_v<T, edgeq::Float16> ? 10 : 7;
-    constexpr int exponent_bits = 15 - fraction_bits, bias = (1 << (exponent_bits - 1)) - 1;
-    const int fraction = stored.bits & ((1 << fraction_bits) - 1);
-    const int exponent = stored.bits >> fraction_bits & ((1 << exponent_bits) - 1);
-    const double sign = stored.bits >> 15 ? -1.0 : 1.0;
-    if (exponent == (1 << exponent_bits) - 1) return fraction == 0 ? sign * HUGE_VAL : std::nan("");
-    if (exponent == 0) return sign * std::ldexp(fraction, 1 - bias - fraction_bits);
-    return sign * std::ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits);
+    using Of = Fields<T>;
+    const int fraction = stored.bits & ((1 << Of::fraction_bits) - 1);
+    const int exponent = stored.bits >> Of::fraction_bits & ((1 << Of::exponent_bits) - 1);
+    const double sign = stored.bits >> (Of::bits - 1) ? -1.0 : 1.0;
+    if (exponent == (1 << Of::exponent_bits) - 1) {
+      if (Of::has_infinities) return fraction == 0 ? sign * HUGE_VAL : std::nan("");
+      if (fraction == (1 << Of::fraction_bits) - 1) return std::nan("");
+    }
+    if (exponent == 0) return sign * std::ldexp(fraction, 1 - Of::bias - Of::fraction_bits);
+    return sign * std::ldexp(fraction + (1 << Of::fraction_bits), exponent - Of::bias - Of::fraction_bits);
   }
+}
+
+/// The float rounded to the precision of T, ties to even; infinite beyond its largest number, as IEEE 754
+/// says. Rounds in units of the last place, in double, where that is exact.
+template <class T>
+double nearest_value(float value) {
+  if (std::is_same_v<T, float> || value == 0.0f || !std::isfinite(value)) return static_cast<double>(value);
+  using Of = Fields<T>;
+  const int exponent = std::max(std::ilogb(static_cast<double>(value)), 1 - Of::bias);
+  const double unit = std::ldexp(1.0, exponent - Of::fraction_bits);
+  const double rounded = std::nearbyint(static_cast<double>(value) / unit) * unit;
+  const double beyond = std::ldexp(1.0, Of::bias + 1);
+  return std::fabs(rounded) >= beyond ? std::copysign(HUGE_VAL, static_cast<double>(value)) : rounded;
 }
 
 /// W [N, K] in format F.
@@ -155,7 +184,59 @@ requires(!F::is_integer) struct Weights<F> {
   typename F::View view() const { return view(n); }
 };
 
-/// Uniform codes and zeros; scales and minima of either sign, within a factor of 256 of one another, some 0.
+/// 8-bit floats with a scale for each block of the matrix: value = scale * code.
+template <class ElementType, int BlockN, int BlockK>
+struct Weights<edgeq::ScaledFloat<ElementType, BlockN, BlockK>> {
+  using Element = ElementType;
+  using View = edgeq::ScaledFloatView<Element, BlockN, BlockK>;
+
+  std::size_t n, k, block_n, group, groups;
+  std::vector<std::uint8_t> codes;
+  std::vector<float> scales;
+
+  /// All codes and scales 0. Of a format with dynamic sides, a block is dynamic_n x dynamic_k.
+  Weights(std::size_t n_in, std::size_t k_in, std::size_t dynamic_k = 0, std::size_t dynamic_n = 3)
+      : n(n_in),
+        k(k_in),
+        block_n(BlockN > 0                       ? static_cast<std::size_t>(BlockN)
+                : BlockN == edgeq::dynamic_group ? dynamic_n
+                                                 : n),
+        group(BlockK > 0                       ? static_cast<std::size_t>(BlockK)
+              : BlockK == edgeq::dynamic_group ? dynamic_k
+                                               : k),
+        groups(k == 0 ? 0 : (k + group - 1) / group),
+        codes(n * k),
+        scales(n == 0 ? 0 : (n + block_n - 1) / block_n * groups) {}
+
+  double code(std::size_t row, std::size_t column) const {
+    return value_of(Element{codes[row * k + column]});
+  }
+  float scale(std::size_t row, std::size_t column) const {
+    return scales[row / block_n * groups + column / group];
+  }
+  /// W[n, k], rounded to float once: the product of 4 and 24 bits is exact in double.
+  float value(std::size_t row, std::size_t column) const {
+    return static_cast<float>(code(row, column) * static_cast<double>(scale(row, column)));
+  }
+
+  /// A view of `rows` rows from `first` on: its scales begin with the block of row 0.
+  View view(std::size_t first, std::size_t rows) const {
+    View view;
+    view.n = rows;
+    view.k = k;
+    view.codes = std::span(codes).subspan(first * k, rows * k);
+    view.scales = std::span(scales).first(rows == 0 ? 0 : ((first + rows - 1) / block_n + 1) * groups);
+    view.first_row = first;
+    if (BlockN == edgeq::dynamic_group) view.dynamic_n = block_n;
+    if (BlockK == edgeq::dynamic_group) view.dynamic_k = group;
+    return view;
+  }
+  View view(std::size_t rows) const { return view(0, rows); }
+  View view() const { return view(n); }
+};
+
+/// Uniform codes (of floats the finite ones) and zeros; scales and minima of either sign, within a factor of
+/// 256 of one another, some 0.
 template <class F>
 Weights<F> random_weights(std::size_t n, std::size_t k, std::size_t dynamic, std::uint64_t seed) {
   Random random(seed);
@@ -172,6 +253,11 @@ Weights<F> random_weights(std::size_t n, std::size_t k, std::size_t dynamic, std
     for (auto& value : weights.minima) value = edgeq::from_float<typename F::Scale>(8.0f * scale());
     for (auto& value : weights.zeros)
       value = static_cast<std::uint8_t>(random.below(weights.largest_code + 1));
+  } else if constexpr (requires { weights.scales; }) {
+    for (std::uint8_t& code : weights.codes) do
+        code = static_cast<std::uint8_t>(random.below(256));
+      while (!std::isfinite(value_of(typename F::Element{code})));
+    for (float& value : weights.scales) value = scale();
   } else {
     for (auto& value : weights.values) value = edgeq::from_float<typename F::Element>(scale());
   }
