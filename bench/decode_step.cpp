@@ -3,20 +3,17 @@
 // memory's limit?
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "edgeq/linear.hpp"
-#include "edgeq/thread_pool.hpp"
 #include "support/dram_probe.hpp"
-#include "support/random_weights.hpp"
+#include "support/model_formats.hpp"
+#include "support/timed_unit.hpp"
 
 namespace {
 
 using namespace edgeq;
-using Activations = ActivationList<DynamicInt8, DynamicInt8PerGroup, DynamicInt16, F32>;
 
 struct Options {
   std::vector<std::string> formats{"int4_g128", "int4_g32"};
@@ -29,20 +26,6 @@ struct Options {
   bool json = false;
 };
 
-using Pack = Result<AnyLinear> (*)(std::size_t n, std::size_t k, std::uint64_t seed, const ThreadPool&);
-
-/// The group matters to formats with dynamic_group only.
-template <WeightFormat F, std::size_t group = 128>
-Result<AnyLinear> pack_random(std::size_t n, std::size_t k, std::uint64_t seed, const ThreadPool& pool) {
-  return AnyLinear::pack<F, Activations>(bench::RandomWeights<F>{n, k, group, seed}, {}, pool);
-}
-
-const std::map<std::string, Pack> pack_by_name{
-    {"int4_g128", pack_random<Int4<128>>},      {"int4_g32", pack_random<Int4<32>>},
-    {"int4_min_g32", pack_random<Int4Min<32>>}, {"int8_g128", pack_random<Int8<128>>},
-    {"int8_g32", pack_random<Int8<32>>},        {"int4_dynamic_g128", pack_random<Int4<dynamic_group>>},
-};
-
 /// One kind of linear: `layers` copies with weights of their own, run `calls` at a time so that a unit reads
 /// about 10 MB.
 struct Shape {
@@ -51,7 +34,8 @@ struct Shape {
   std::size_t calls = 1;
 };
 
-std::vector<Shape> build_model(const Options& options, Pack pack, const ThreadPool& pool) {
+std::vector<Shape> build_model(const Options& options, bench::ModelFormat::Pack pack,
+                               const ThreadPool& pool) {
   const std::size_t h = options.hidden;
   const struct {
     const char* name;
@@ -66,9 +50,7 @@ std::vector<Shape> build_model(const Options& options, Pack pack, const ThreadPo
     Shape shape{s.name, {}, 1};
     for (std::size_t i = 0; i < s.count; ++i)
       shape.layers.push_back(value_or_throw(pack(s.n, s.k, i + 1, pool)));
-    const std::size_t bytes = shape.layers[0].plan(1).weight_bytes;
-    while (shape.calls < 4 && shape.calls * bytes < 6000000 && shape.layers.size() % (2 * shape.calls) == 0)
-      shape.calls *= 2;
+    shape.calls = bench::calls_per_unit(shape.layers[0].plan(1).weight_bytes, shape.layers.size());
     model.push_back(std::move(shape));
   }
   return model;
@@ -85,21 +67,12 @@ struct Contender {
 /// Runs every layer of every shape once, in units, the probe sampled between them.
 void run_round(Contender& c, const std::vector<Shape>& model, const ThreadPool& pool,
                bench::DramProbe& probe) {
-  const std::size_t threads = pool.concurrency();
   for (std::size_t s = 0; s < model.size(); ++s) {
-    const std::size_t n = c.layers[s][0].n(), k = c.layers[s][0].k(), calls = model[s].calls;
-    bench::SplitMix64 random(s + 1);
-    std::vector<float> x(c.m * k), y(c.m * n);
-    for (float& v : x) v = static_cast<float>(static_cast<double>(random() >> 11) * 0x1p-52 - 1.0);
-    Prepared prepared;
+    const std::size_t calls = model[s].calls;
+    bench::TimedUnit unit(c.m, c.layers[s][0].n(), c.layers[s][0].k(), s + 1);
     for (std::size_t i = 0; i < c.layers[s].size(); i += calls) {
       probe.sample(pool);
-      const double start = bench::seconds_now(threads);
-      for (std::size_t j = i; j < i + calls; ++j) {
-        if (Status status = c.layers[s][j].prepare(prepared, {x.data(), c.m, k}, pool); !status) std::abort();
-        c.layers[s][j].run(prepared, {y.data(), c.m, n}, pool);
-      }
-      c.best[s] = std::min(c.best[s], (bench::seconds_now(threads) - start) / static_cast<double>(calls));
+      c.best[s] = std::min(c.best[s], unit.seconds_per_call(std::span(c.layers[s]).subspan(i, calls), pool));
     }
   }
 }
@@ -172,9 +145,7 @@ void compare(const std::string& format, const std::vector<Shape>& model, std::si
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Times all linears of one decoder step on cold weights, beside the DRAM read probe.");
-  app.add_option("--formats", options.formats,
-                 "int4_g128 int4_g32 int4_min_g32 int8_g128 int8_g32 int4_dynamic_g128")
-      ->delimiter(',');
+  app.add_option("--formats", options.formats, bench::format_names())->delimiter(',');
   app.add_option("--activations", options.activations, "int8 int8/group int16 f32")->delimiter(',');
   app.add_option("--isas", options.isas, "best, or names to force")->delimiter(',');
   app.add_option("--m", options.rows, "rows of x")->delimiter(',');
@@ -189,9 +160,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     for (const std::string& format : options.formats) {
-      const auto pack = pack_by_name.find(format);
-      if (pack == pack_by_name.end()) throw std::runtime_error("unknown format " + format);
-      const std::vector<Shape> model = build_model(options, pack->second, ThreadPool());
+      const std::vector<Shape> model = build_model(options, bench::pack_function(format), ThreadPool());
       for (std::size_t threads : options.threads) compare(format, model, threads, options);
     }
   } catch (const std::exception& error) {

@@ -50,6 +50,23 @@ __attribute__((target("avx512f"), noinline)) inline std::uint64_t read_avx512(co
   for (const std::uint64_t s : sums) sum += s;
   return sum;
 }
+__attribute__((target("avx2"), noinline)) inline std::uint64_t read_avx2(const std::byte* data,
+                                                                         std::size_t bytes) {
+  const std::size_t quarter = bytes / 256 * 64;
+  __m256i sum[4] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256(),
+                    _mm256_setzero_si256()};
+  for (std::size_t i = 0; i < quarter; i += 64)
+#pragma GCC unroll 4
+    for (std::size_t s = 0; s < 4; ++s) {
+      const auto* line = reinterpret_cast<const __m256i*>(data + s * quarter + i);
+      sum[s] =
+          _mm256_add_epi64(sum[s], _mm256_add_epi64(_mm256_loadu_si256(line), _mm256_loadu_si256(line + 1)));
+    }
+  std::uint64_t sums[4];
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums),
+                      _mm256_add_epi64(_mm256_add_epi64(sum[0], sum[1]), _mm256_add_epi64(sum[2], sum[3])));
+  return sums[0] + sums[1] + sums[2] + sums[3];
+}
 #endif
 inline std::uint64_t read_portable(const std::byte* data, std::size_t bytes) {
   const std::size_t quarter = bytes / 256 * 64;
@@ -66,6 +83,7 @@ inline std::uint64_t read_portable(const std::byte* data, std::size_t bytes) {
 inline std::uint64_t read_bytes(const std::byte* data, std::size_t bytes) {
 #if defined(__x86_64__)
   if (edgeq::CpuFeatures::detect().has(edgeq::Feature::avx512)) return read_avx512(data, bytes);
+  if (edgeq::CpuFeatures::detect().has(edgeq::Feature::avx2)) return read_avx2(data, bytes);
 #endif
   return read_portable(data, bytes);
 }

@@ -51,6 +51,15 @@ struct RandomWeights {
         rows.minima[i] = edgeq::from_float<Scale>(-8.0f * scale());
         rows.zeros[i] = static_cast<std::uint8_t>(random() & F::Codec::maximum);
       }
+    } else if constexpr (requires { rows.codes; }) {
+      // Patterns of 8-bit floats, NaN and infinities left out.
+      using Element = typename F::Element;
+      for (std::size_t i = 0; i < k; ++i) {
+        const std::uint64_t bits = random();
+        const auto magnitude = static_cast<std::uint8_t>((bits >> 8) % Element::first_special);
+        rows.codes[r * k + i] = static_cast<std::uint8_t>((bits & 0x80u) | magnitude);
+      }
+      for (std::size_t i = r * rows.groups; i < (r + 1) * rows.groups; ++i) rows.scales[i] = scale();
     } else {
       for (std::size_t i = 0; i < k; ++i)
         rows.values[r * k + i] = edgeq::from_float<typename F::Element>(scale() - 1.5f / 64.0f);
