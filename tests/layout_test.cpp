@@ -26,7 +26,7 @@ void expect_weights_found_again(std::size_t dynamic, std::initializer_list<std::
       const auto view = weights.view();
       const auto panels = packed<F>(view);
       ASSERT_TRUE(panels) << panels.error().message;
-      std::vector<float> row(k + 1, std::bit_cast<float>(test::unwritten));
+      std::vector<float> row(k + 1, test::unwritten_value<float>());
       for (std::size_t i = 0; i < n; ++i) {
         panels->template unpack_row<F>(i, row.data());
         for (std::size_t j = 0; j < k; ++j) {

@@ -53,16 +53,13 @@ struct LastTaskFirst {
   }
 };
 
-/// A NaN that no arithmetic makes; of 16 bits, one that no rounding of a float makes.
-inline constexpr std::uint32_t unwritten = 0x7FC0BEEF;
-inline constexpr std::uint16_t unwritten_16 = 0x7FBE;
-
+/// A NaN that no arithmetic makes; of 16 bits a signalling one, which no rounding of a float makes.
 template <edgeq::StoredFloat T>
 T unwritten_value() {
   if constexpr (std::is_same_v<T, float>)
-    return std::bit_cast<float>(unwritten);
+    return std::bit_cast<float>(0x7FC0BEEFu);
   else
-    return T{unwritten_16};
+    return T{static_cast<std::uint16_t>(std::is_same_v<T, edgeq::Float16> ? 0x7DAB : 0x7FAB)};
 }
 template <edgeq::StoredFloat T>
 bool is_unwritten(T value) {
@@ -70,8 +67,8 @@ bool is_unwritten(T value) {
   return std::memcmp(&value, &pattern, sizeof(T)) == 0;
 }
 
-/// y [M, N], dense, of x [M, K] dense, as elements of Y. y lies with a stride of N + 3 in memory full of
-/// `unwritten`; every element must be written and nothing between the rows.
+/// y [M, N], dense, of x [M, K], as elements of Y. y lies with a stride of N + 3 in memory full of
+/// unwritten_value; every element must be written and nothing between the rows.
 template <edgeq::StoredFloat Y, edgeq::StoredFloat X, class E = edgeq::InlineExecutor>
 std::vector<Y> run_layer_as(const edgeq::AnyLinear& layer, edgeq::MatrixView<const X> x,
                             const E& executor = {}) {

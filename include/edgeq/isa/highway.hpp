@@ -94,7 +94,7 @@ namespace highway {
 /// Highway quantizes rows of floats by the common rules; what else there is, the generic skeleton prepares.
 template <class Activation>
 void prepare(const PrepareArguments& p) noexcept {
-  if (!Activation::is_integer)
+  if constexpr (!Activation::is_integer)
     generic::copy_rows<Activation>(p);
   else if (Activation::has_zero || p.x_type != FloatType::f32)
     generic::quantize_rows<Activation>(p);
