@@ -25,7 +25,7 @@ TEST(EmptyShape, NoRowsAndNoColumnsTouchNothing) {
           Prepared prepared;
           ASSERT_TRUE(kernel.prepare(prepared, {m == 0 ? nullptr : x.data(), m, 64}, executor));
           EXPECT_EQ(prepared.rows(), m);
-          kernel.run(prepared, {nullptr, m, n}, executor);
+          kernel.run(prepared, {static_cast<float*>(nullptr), m, n}, executor);
         };
         run(InlineExecutor{});
         run(pool);

@@ -99,8 +99,8 @@ void prepare(const PrepareArguments& p) noexcept {
   else if (Activation::has_zero || p.x_type != FloatType::f32)
     generic::quantize_rows<Activation>(p);
   else
-    edgeq_highway::quantize({describe(*p.geometry), describe<Activation>(p.layout), p.row<float>(0),
-                             p.x_stride, p.prepared, p.row_begin, p.row_end});
+    edgeq_highway::quantize({describe(*p.geometry), describe<Activation>(p.layout),
+                             static_cast<const float*>(p.x), p.x_stride, p.prepared, p.row_begin, p.row_end});
 }
 
 }

@@ -58,19 +58,21 @@ struct Bf16Scaling {
   }
 };
 
-template <StoredFloat T, bool Interleaved>
-void round_rows_of(const PrepareArguments& p) noexcept {
+/// The form "bf16": x rounded, in its own order or with the middle two of each four k exchanged (0 2 1 3),
+/// the pairs in which unpacked codes come.
+template <bool Interleaved>
+void round_rows(const PrepareArguments& p) noexcept {
   const PanelGeometry& s = *p.geometry;
   for (std::size_t m = p.row_begin; m < p.row_end; ++m) {
     std::byte* row = p.prepared + m * p.layout.row_bytes;
     auto* sums = reinterpret_cast<float*>(row + p.layout.sums_offset);
     for (std::size_t g = 0; g < s.groups; ++g) {
       const std::size_t length = s.group_length(g), padded = round_up(length, PanelGeometry::x_step);
-      const T* x = p.row<T>(m) + g * s.group;
+      const XElements x = row_of_x(p, m).from(g * s.group);
       auto* to = reinterpret_cast<std::uint16_t*>(row) + g * s.x_group;
       typename Simd::Float sum = Simd::set1(0.0f);
       for (std::size_t k = 0; k < padded; k += Simd::lanes) {
-        const typename Simd::Int bits = Simd::bf16_bits(load_x(x + k, length < k ? 0 : length - k));
+        const typename Simd::Int bits = Simd::bf16_bits(load_x(x, k, length));
         sum = Simd::add(sum, Simd::from_bits(bits));
         std::uint16_t words[Simd::lanes];
         Simd::template store_bf16<Interleaved>(words, bits);
@@ -82,11 +84,4 @@ void round_rows_of(const PrepareArguments& p) noexcept {
     const std::size_t written = s.x_columns * sizeof(std::uint16_t);
     __builtin_memset(row + written, 0, p.layout.plane_bytes - written);
   }
-}
-
-/// The form "bf16": x rounded, in its own order or with the middle two of each four k exchanged (0 2 1 3),
-/// the pairs in which unpacked codes come.
-template <bool Interleaved>
-void round_rows(const PrepareArguments& p) noexcept {
-  with_float_type(p.x_type, [&]<class T>(T) { round_rows_of<T, Interleaved>(p); });
 }

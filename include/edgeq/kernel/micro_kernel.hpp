@@ -20,11 +20,6 @@ struct PrepareArguments {
   ActivationRange range;  ///< of static activations
   std::byte* prepared;    ///< [M] rows of layout.row_bytes
   std::size_t row_begin, row_end;
-
-  template <StoredFloat T>
-  const T* row(std::size_t m) const noexcept {
-    return static_cast<const T*>(x) + m * x_stride;
-  }
 };
 
 /// Output columns 16 * panel_begin .. 16 * panel_end - 1 of y, for all M rows.

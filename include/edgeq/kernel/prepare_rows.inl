@@ -23,20 +23,36 @@ struct Extremes {
   bool finite() const noexcept { return magnitude() < 0x7F800000; }
 };
 
-/// One vector of x and zeros behind its end.
-template <StoredFloat T>
-EDGEQ_INLINE typename Simd::Float load_x(const T* x, std::size_t count) noexcept {
-  if (count >= Simd::lanes) return Simd::template load_stored<T>(x);
-  T tail[Simd::lanes] = {};
-  __builtin_memcpy(tail, x, count * sizeof(T));
-  return Simd::template load_stored<T>(tail);
+/// Elements of x whose type is a value: a branch for each vector, foreseen, costs less than a copy of the
+/// whole skeleton for each type.
+struct XElements {
+  const std::byte* data;
+  FloatType type;
+
+  EDGEQ_INLINE XElements from(std::size_t k) const noexcept { return {data + k * bytes_of(type), type}; }
+  EDGEQ_INLINE typename Simd::Float load(const std::byte* p) const noexcept {
+    if (type == FloatType::f32) return Simd::template load_stored<float>(p);
+    if (type == FloatType::bf16) return Simd::template load_stored<BFloat16>(p);
+    return Simd::template load_stored<Float16>(p);
+  }
+};
+EDGEQ_INLINE XElements row_of_x(const PrepareArguments& p, std::size_t m) noexcept {
+  return {static_cast<const std::byte*>(p.x) + m * p.x_stride * bytes_of(p.x_type), p.x_type};
 }
 
-template <StoredFloat T>
-EDGEQ_INLINE Extremes extremes_of(const T* x, std::size_t length) noexcept {
+/// One vector of x from element k on, and zeros behind element `length`.
+EDGEQ_INLINE typename Simd::Float load_x(const XElements& x, std::size_t k, std::size_t length) noexcept {
+  const std::byte* first = x.data + k * bytes_of(x.type);
+  if (k + Simd::lanes <= length) return x.load(first);
+  std::byte tail[Simd::lanes * sizeof(float)] = {};
+  if (k < length) __builtin_memcpy(tail, first, (length - k) * bytes_of(x.type));
+  return x.load(tail);
+}
+
+EDGEQ_INLINE Extremes extremes_of(const XElements& x, std::size_t length) noexcept {
   typename Simd::Int high = Simd::set1(0), low = Simd::set1(0);
   for (std::size_t k = 0; k < length; k += Simd::lanes) {
-    const typename Simd::Int bits = Simd::bits(load_x(x + k, length - k));
+    const typename Simd::Int bits = Simd::bits(load_x(x, k, length));
     high = Simd::max(high, bits);  // a negative x is a negative integer
     low = Simd::max(low, Simd::add(bits, Simd::set1(INT32_MIN)));
   }
@@ -99,8 +115,8 @@ EDGEQ_INLINE typename Simd::Int codes_of(typename Simd::Float x, const Quantizat
 }
 
 /// Quantizes one accumulation block; `padding` zeros follow its codes. Returns the sum of its codes.
-template <class Activation, StoredFloat T>
-EDGEQ_INLINE std::int32_t quantize_block(const T* x, std::size_t length, const QuantizationStep& step,
+template <class Activation>
+EDGEQ_INLINE std::int32_t quantize_block(const XElements& x, std::size_t length, const QuantizationStep& step,
                                          std::int8_t* high, std::int8_t* low, std::size_t padding) noexcept {
   using Int = typename Simd::Int;
   const auto store = [&](std::int8_t* to, Int codes, std::size_t count) EDGEQ_INLINE_LAMBDA {
@@ -111,7 +127,7 @@ EDGEQ_INLINE std::int32_t quantize_block(const T* x, std::size_t length, const Q
   };
   Int sum = Simd::set1(0);
   for (std::size_t k = 0; step.finite && k < length; k += Simd::lanes) {
-    const Int code = codes_of<Activation>(load_x(x + k, length - k), step);
+    const Int code = codes_of<Activation>(load_x(x, k, length), step);
     sum = Simd::add(sum, code);
     if constexpr (Activation::planes == 1) {
       store(low + k, code, length - k);
@@ -129,11 +145,12 @@ EDGEQ_INLINE std::int32_t quantize_block(const T* x, std::size_t length, const Q
   return Simd::reduce_add(sum) - static_cast<std::int32_t>(counted) * step.zero;
 }
 
-template <class Activation, StoredFloat T>
-void quantize_rows_of(const PrepareArguments& p) noexcept {
+/// The form "codes".
+template <class Activation>
+void quantize_rows(const PrepareArguments& p) noexcept {
   const PanelGeometry& s = *p.geometry;
   for (std::size_t m = p.row_begin; m < p.row_end; ++m) {
-    const T* x = p.row<T>(m);
+    const XElements x = row_of_x(p, m);
     std::byte* row = p.prepared + m * p.layout.row_bytes;
     auto* high = reinterpret_cast<std::int8_t*>(row);
     std::int8_t* low = high + (Activation::planes - 1) * p.layout.plane_bytes;
@@ -152,7 +169,7 @@ void quantize_rows_of(const PrepareArguments& p) noexcept {
     for (std::size_t g = 0; g < s.groups; ++g) {
       const std::size_t length = s.group_length(g), from = g * s.group, to = g * s.x_group;
       if constexpr (Activation::per_group) {
-        step = quantization_step<Activation>(extremes_of(x + from, length), p.range);
+        step = quantization_step<Activation>(extremes_of(x.from(from), length), p.range);
         scales[g] = step.scale;
       }
       for (std::size_t k = 0; k < length; k += s.accumulation_block) {
@@ -160,43 +177,34 @@ void quantize_rows_of(const PrepareArguments& p) noexcept {
                           block = rest < s.accumulation_block ? rest : s.accumulation_block;
         const std::size_t padding =
             (PanelGeometry::x_step - block % PanelGeometry::x_step) % PanelGeometry::x_step;
-        *sums++ = quantize_block<Activation>(x + from + k, block, step, high + to + k, low + to + k, padding);
+        *sums++ =
+            quantize_block<Activation>(x.from(from + k), block, step, high + to + k, low + to + k, padding);
       }
     }
   }
-}
-
-/// The form "codes".
-template <class Activation>
-void quantize_rows(const PrepareArguments& p) noexcept {
-  with_float_type(p.x_type, [&]<class T>(T) { quantize_rows_of<Activation, T>(p); });
 }
 
 /// The form "floats": copied, or rounded to bf16, and padded per group with zeros.
 template <class Activation>
 void copy_rows(const PrepareArguments& p) noexcept {
   const PanelGeometry& s = *p.geometry;
-  const auto copy = [&]<class T>(T) {
-    for (std::size_t m = p.row_begin; m < p.row_end; ++m) {
-      auto* row = reinterpret_cast<float*>(p.prepared + m * p.layout.row_bytes);
-      for (std::size_t g = 0; g < s.groups; ++g) {
-        const T* x = p.row<T>(m) + g * s.group;
-        float* to = row + g * s.x_group;
-        const std::size_t length = s.group_length(g);
-        const std::size_t padded = round_up(length, PanelGeometry::x_step);
-        for (std::size_t k = 0; k < padded; k += Simd::lanes) {
-          typename Simd::Float value = load_x(x + k, length < k ? 0 : length - k);
-          if constexpr (std::is_same_v<Activation, Bf16>) value = Simd::from_bits(Simd::bf16_bits(value));
-          if (padded - k >= Simd::lanes) {
-            Simd::template store_stored<float>(to + k, value);
-          } else {
-            float tail[Simd::lanes];
-            Simd::template store_stored<float>(tail, value);
-            __builtin_memcpy(to + k, tail, (padded - k) * sizeof(float));
-          }
+  for (std::size_t m = p.row_begin; m < p.row_end; ++m) {
+    auto* row = reinterpret_cast<float*>(p.prepared + m * p.layout.row_bytes);
+    for (std::size_t g = 0; g < s.groups; ++g) {
+      const XElements x = row_of_x(p, m).from(g * s.group);
+      float* to = row + g * s.x_group;
+      const std::size_t length = s.group_length(g), padded = round_up(length, PanelGeometry::x_step);
+      for (std::size_t k = 0; k < padded; k += Simd::lanes) {
+        typename Simd::Float value = load_x(x, k, length);
+        if constexpr (std::is_same_v<Activation, Bf16>) value = Simd::from_bits(Simd::bf16_bits(value));
+        if (padded - k >= Simd::lanes) {
+          Simd::template store_stored<float>(to + k, value);
+        } else {
+          float tail[Simd::lanes];
+          Simd::template store_stored<float>(tail, value);
+          __builtin_memcpy(to + k, tail, (padded - k) * sizeof(float));
         }
       }
     }
-  };
-  with_float_type(p.x_type, copy);
+  }
 }
