@@ -18,8 +18,9 @@ TEST(EmptyShape, NoRowsAndNoColumnsTouchNothing) {
   for (const auto& [m, n] : {std::pair{0u, 64u}, {0u, 0u}, {3u, 0u}}) {
     const test::Weights<F> weights(n, 64);
     const std::vector<float> x(m * 64);
-    const AnyLinear layer = test::pack<F, DynamicInt8, DynamicInt16, F32>(weights.view());
-    for (const char* activation : {"int8", "int16", "f32"})
+    const AnyLinear layer =
+        test::pack<F, DynamicInt8, DynamicInt8Zero, DynamicInt16, F32, Bf16>(weights.view());
+    for (const char* activation : {"int8", "int8/zero", "int16", "f32", "bf16"})
       for_each_kernel(*layer.with(activation), [&, m = m, n = n](const AnyLinear& kernel, const char*) {
         const auto run = [&](const auto& executor) {
           Prepared prepared;
@@ -55,7 +56,9 @@ TEST(EmptyShape, NoDepthGivesTheBias) {
   expect_bias_for_no_depth<Int4<32, BFloat16>, DynamicInt8, DynamicInt8PerGroup, DynamicInt16, F32>();
   expect_bias_for_no_depth<Int8Min<per_tensor, float>, DynamicInt16PerGroup, F32>();
   expect_bias_for_no_depth<Int4Zero<per_channel, float>, DynamicInt16>();
+  expect_bias_for_no_depth<Int8Zero<32, float>, DynamicInt8Zero, Bf16>();
   expect_bias_for_no_depth<F16Weight, F32>();
+  expect_bias_for_no_depth<Fp8Block<>, F32, Bf16>();
 }
 
 // A last group of 8 of 32: +1 and -1 in each of 40 columns.

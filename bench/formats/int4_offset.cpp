@@ -5,8 +5,8 @@
 std::span<const bench::ModelFormat> bench::int4_offset_formats() {
   using namespace edgeq;
   static constexpr ModelFormat formats[] = {
-      {"int4_zero_g128", pack_random<Int4Zero<128>, IntegerFormatActivations>},
-      {"int4_min_g32", pack_random<Int4Min<32>, IntegerFormatActivations>},
+      {"int4_zero_g128", pack_random<Int4Zero<128>, QuantizedActivations>},
+      {"int4_min_g32", pack_random<Int4Min<32>, QuantizedActivations>},
   };
   return formats;
 }

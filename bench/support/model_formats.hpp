@@ -14,13 +14,13 @@
 
 namespace bench {
 
-/// What integer weights are multiplied by, and what float weights are.
+/// What integer weights are multiplied by, what W8A8 checkpoints were quantized for, and what float weights
+/// meet. Each costs the compiler some seconds for each format.
 using IntegerFormatActivations = edgeq::ActivationList<edgeq::DynamicInt8, edgeq::DynamicInt8PerGroup,
                                                        edgeq::DynamicInt16, edgeq::Bf16, edgeq::F32>;
-/// For weights of 8 bits also what W8A8 checkpoints were quantized for.
-using Int8FormatActivations =
-    edgeq::ActivationList<edgeq::DynamicInt8, edgeq::DynamicInt8PerGroup, edgeq::DynamicInt8Zero,
-                          edgeq::StaticInt8, edgeq::DynamicInt16, edgeq::Bf16, edgeq::F32>;
+using QuantizedActivations = edgeq::ActivationList<edgeq::DynamicInt8, edgeq::DynamicInt16, edgeq::Bf16>;
+using Int8ChannelActivations =
+    edgeq::ActivationList<edgeq::DynamicInt8, edgeq::DynamicInt8Zero, edgeq::StaticInt8>;
 using FloatFormatActivations = edgeq::ActivationList<edgeq::Bf16, edgeq::F32>;
 
 /// A format's name on the command line, and how to pack a random W [N, K] in it.

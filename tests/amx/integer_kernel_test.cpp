@@ -81,6 +81,9 @@ TEST(TileInteger, DeepKMeetsSeveralChunks) {
   expect_models<Int4<8, Float16>, DynamicInt8>(1100);
   expect_models<Int4<64>, DynamicInt16>(1600);
 }
+TEST(TileInteger, NoDepthGivesTheBias) {
+  expect_model<Int4<32>, DynamicInt8>(21, 0, {8, 33}, 0);
+}
 TEST(TileInteger, OneKOneColumn) {
   expect_model<Int4<32>, DynamicInt8>(1, 1, {1, 33}, 0);
 }

@@ -155,7 +155,8 @@ struct Simd {
 #include "edgeq/kernel/skeletons.inl"
 
 }
-EDGEQ_KERNELS_OF_SKELETONS(avx2)
+EDGEQ_INTEGER_KERNELS_OF_SKELETONS(avx2)
+EDGEQ_FLOAT_KERNELS_OF_SKELETONS(avx2)
 }
 EDGEQ_TARGET_END
 
@@ -180,7 +181,8 @@ struct Simd : avx2::Simd {
 #include "edgeq/kernel/skeletons.inl"
 
 }
-EDGEQ_KERNELS_OF_SKELETONS(avx_vnni)
+// Float activations gain nothing from vpdpbusd: they run on avx2.
+EDGEQ_INTEGER_KERNELS_OF_SKELETONS(avx_vnni)
 }
 EDGEQ_TARGET_END
 #endif

@@ -138,7 +138,8 @@ struct Simd {
 #include "edgeq/kernel/skeletons.inl"
 
 }
-EDGEQ_KERNELS_OF_SKELETONS(avx512_vnni)
+EDGEQ_INTEGER_KERNELS_OF_SKELETONS(avx512_vnni)
+EDGEQ_FLOAT_KERNELS_OF_SKELETONS(avx512_vnni)
 }
 EDGEQ_TARGET_END
 #endif

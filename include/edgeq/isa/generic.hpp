@@ -188,6 +188,7 @@ struct Simd {
 #include "edgeq/kernel/skeletons.inl"
 
 }
-EDGEQ_KERNELS_OF_SKELETONS(generic)
+EDGEQ_INTEGER_KERNELS_OF_SKELETONS(generic)
+EDGEQ_FLOAT_KERNELS_OF_SKELETONS(generic)
 }
 EDGEQ_PRECISE_END

@@ -49,14 +49,16 @@ inline constexpr int code_shift = Codec::bits == 4 ? static_cast<int>(I % 4 * 8 
 }
 
 /// The kernels that a vector ISA has once it has included the skeletons: integer formats with integer
-/// activations, and every format with float activations.
-#define EDGEQ_KERNELS_OF_SKELETONS(isa_name)                                              \
-  template <WeightFormat Format, ActivationPolicy Activation>                             \
-  requires(Activation::is_integer &&                                                      \
-           Format::is_integer) struct MicroKernel<Format, Activation, isa::isa_name>      \
-      : isa_name::PanelDot<Format, Activation> {                                          \
-    static constexpr std::size_t min_m = 1;                                               \
-  };                                                                                      \
+/// activations,
+#define EDGEQ_INTEGER_KERNELS_OF_SKELETONS(isa_name)                                 \
+  template <WeightFormat Format, ActivationPolicy Activation>                        \
+  requires(Activation::is_integer &&                                                 \
+           Format::is_integer) struct MicroKernel<Format, Activation, isa::isa_name> \
+      : isa_name::PanelDot<Format, Activation> {                                     \
+    static constexpr std::size_t min_m = 1;                                          \
+  };
+/// and every format with float activations.
+#define EDGEQ_FLOAT_KERNELS_OF_SKELETONS(isa_name)                                        \
   template <WeightFormat Format, ActivationPolicy Activation>                             \
   requires(!Activation::is_integer) struct MicroKernel<Format, Activation, isa::isa_name> \
       : isa_name::PanelFma<Format, Activation> {                                          \
