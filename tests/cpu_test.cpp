@@ -28,7 +28,7 @@ constexpr edgeq::X86Cpuid everything() {
   cpuid.leaf1_ecx = 1u << 12 | 1u << 27 | 1u << 28 | 1u << 29;  // FMA, OSXSAVE, AVX, F16C
   cpuid.leaf7_max_subleaf = 2;
   cpuid.leaf7_ebx = 1u << 5 | 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;  // AVX2, F DQ CD BW VL
-  cpuid.leaf7_ecx = 1u << 11;                                                        // AVX512_VNNI
+  cpuid.leaf7_ecx = 1u << 1 | 1u << 11;              // AVX512_VBMI, AVX512_VNNI
   cpuid.leaf7_edx = 1u << 22 | 1u << 24 | 1u << 25;  // AMX-BF16, AMX-TILE, AMX-INT8
   cpuid.leaf7_1_eax = 1u << 4 | 1u << 5;             // AVX-VNNI, AVX512_BF16
   return cpuid;
@@ -120,6 +120,8 @@ TEST(DecodeX86, LosesOneFeatureWithItsBit) {
   };
   EXPECT_EQ(lost([](auto& cpuid) { cpuid.leaf7_ecx &= ~(1u << 11); }), feature_mask(Feature::avx512_vnni));
   EXPECT_EQ(lost([](auto& cpuid) { cpuid.leaf7_1_eax &= ~(1u << 4); }), feature_mask(Feature::avx_vnni));
+  // The kernels of bf16 look codes up with AVX512_VBMI.
+  EXPECT_EQ(lost([](auto& cpuid) { cpuid.leaf7_ecx &= ~(1u << 1); }), feature_mask(Feature::avx512_bf16));
   EXPECT_EQ(lost([](auto& cpuid) { cpuid.leaf7_1_eax &= ~(1u << 5); }), feature_mask(Feature::avx512_bf16));
   EXPECT_EQ(lost([](auto& cpuid) { cpuid.leaf7_edx &= ~(1u << 25); }), feature_mask(Feature::amx_int8));
   EXPECT_EQ(lost([](auto& cpuid) { cpuid.leaf7_edx &= ~(1u << 22); }), feature_mask(Feature::amx_bf16));
