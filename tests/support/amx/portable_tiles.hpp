@@ -23,8 +23,8 @@ struct Simd : generic::Simd {
     for (const float v : a.lane) sum += v;
     return sum;
   }
-  /// Stores of 64 bytes by kernels since the count was set to 0.
-  static inline std::uint64_t stores = 0;
+  /// Stores of 64 bytes by kernels in this thread since the count was set to 0.
+  static inline thread_local std::uint64_t stores = 0;
 
   static void store_codes(std::uint8_t* p, const Int& a) noexcept {
     ++stores;
