@@ -20,9 +20,7 @@ EDGEQ_TARGET_BEGIN("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx2,fma,f16c"
 namespace edgeq::inline EDGEQ_BASELINE {
 namespace amx_int8 {
 
-struct Simd : avx512_vnni::Simd {
-  static EDGEQ_INLINE void store_codes(std::uint8_t* p, Int a) { _mm512_storeu_si512(p, a); }
-};
+using avx512_vnni::Simd;
 
 #include "edgeq/kernel/panel_walk.inl"
 #include "edgeq/kernel/prepare_rows.inl"

@@ -15,7 +15,6 @@ struct Simd : avx512_vnni::Simd {
   static EDGEQ_INLINE void dot_2(Float& acc, Int weights, Int x) {
     asm("vdpbf16ps %2, %1, %0" : "+v"(acc) : "v"(weights), "v"(x));
   }
-  static EDGEQ_INLINE void store_codes(std::uint8_t* p, Int a) { _mm512_storeu_si512(p, a); }
   static EDGEQ_INLINE float reduce_add(Float a) { return _mm512_reduce_add_ps(a); }
   using avx512_vnni::Simd::reduce_add;
 

@@ -26,6 +26,7 @@ struct Simd {
 
   static EDGEQ_INLINE Int set1(std::int32_t v) { return _mm512_set1_epi32(v); }
   static EDGEQ_INLINE Int load_codes(const std::uint8_t* p) { return _mm512_loadu_si512(p); }
+  static EDGEQ_INLINE void store_codes(std::uint8_t* p, Int a) { _mm512_storeu_si512(p, a); }
   static EDGEQ_INLINE Int broadcast_4(const std::int8_t* p) { return _mm512_set1_epi32(load_word(p)); }
   static EDGEQ_INLINE Int widen_bytes(const std::uint8_t* p) {
     return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));

@@ -94,6 +94,6 @@ struct BlockedFma {
 
   static EDGEQ_INLINE Float finish(Float out, const GemmArguments& g, std::size_t,
                                    std::size_t column) noexcept {
-    return g.bias == nullptr ? out : Simd::add(out, Simd::template load_stored<float>(g.bias + column));
+    return with_bias(out, g, column);
   }
 };

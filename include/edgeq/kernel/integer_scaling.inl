@@ -74,7 +74,7 @@ struct IntegerScaling {
   static EDGEQ_INLINE Float finish(Float out, const GemmArguments& g, const Row& row,
                                    std::size_t column) noexcept {
     if constexpr (Activation::per_group) {
-      return g.bias == nullptr ? out : Simd::add(out, Simd::template load_stored<float>(g.bias + column));
+      return with_bias(out, g, column);
     } else {
       if constexpr (Activation::has_zero)
         out = Simd::fma(Simd::set1(-row.scales[1]), Simd::template load_stored<float>(g.column_sums + column),

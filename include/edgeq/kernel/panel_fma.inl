@@ -62,8 +62,7 @@ struct PanelFma {
     EDGEQ_FOR (s, Streams) {
       const std::size_t column = panel[s] * panel_columns;
       EDGEQ_FOR (m, Rows) {
-        EDGEQ_FOR (r, registers)
-          out[m][s][r] = BlockedFma<Format>::finish(out[m][s][r], g, row + m, column + r * Simd::lanes);
+        EDGEQ_FOR (r, registers) out[m][s][r] = with_bias(out[m][s][r], g, column + r * Simd::lanes);
         store_columns(g, row + m, column, out[m][s]);
       }
     }

@@ -41,6 +41,12 @@ EDGEQ_INLINE void store_columns(const GemmArguments& g, std::size_t m, std::size
   }
 }
 
+/// A register of columns with their bias, if there is one.
+EDGEQ_INLINE typename Simd::Float with_bias(typename Simd::Float out, const GemmArguments& g,
+                                            std::size_t column) noexcept {
+  return g.bias == nullptr ? out : Simd::add(out, Simd::template load_stored<float>(g.bias + column));
+}
+
 /// Lines of a whole group, where the format knows its group and a group is one block of at most Limit k; 0
 /// elsewhere.
 template <class Format, std::size_t Limit = Format::accumulation_block>

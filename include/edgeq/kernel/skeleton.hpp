@@ -18,7 +18,7 @@ namespace edgeq::inline EDGEQ_BASELINE {
 //   accumulators, tile_rows      how many sums stay in registers, and how many rows of x a tile takes
 //   set1, add, subtract, multiply, divide, fma, min, max, clamp, bit_and, bit_or, shift_left<n>,
 //   shift_right<n> (of signed integers), reduce_add, reduce_max
-//   load_codes(line)             4 bytes for each of `lanes` columns
+//   load_codes(line)             4 bytes for each of `lanes` columns; store_codes where codes are unpacked
 //   broadcast_4(x)               4 consecutive codes of x in every lane
 //   dot(Codec, acc, codes, x)    acc += the line's products: x holds one broadcast for each 4 k of the line
 //   extract<Codec, I>(codes)     code I of each lane, as an integer

@@ -12,5 +12,5 @@
 #include "edgeq/kernel/blocked_fma.inl"
 #include "edgeq/kernel/panel_dot.inl"
 
-// Over the first.
+// Over the first of these, for many rows.
 #include "edgeq/kernel/panel_fma.inl"
