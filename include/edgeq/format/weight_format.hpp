@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <string>
 
 #include "edgeq/format/codec.hpp"
@@ -22,11 +23,23 @@ inline constexpr int dynamic_group = 0;  ///< the source says; costs at most a f
 inline constexpr int per_channel = -1;   ///< one scale per output column n
 inline constexpr int per_tensor = -2;    ///< one scale for the whole matrix
 
+/// A position of a packed row to which no column of x belongs.
+inline constexpr std::uint32_t no_column = 0xFFFFFFFFu;
+
 /// The shape of W [N, K] and the number of consecutive k that share a scale.
+///
+/// Where groups are not consecutive (act-order) a source packs the columns of W in an order of its own:
+/// order[i] is the column k of W and of x that stands at position i of a packed row, or no_column. Every k
+/// stands at exactly one position, so the order is at least K long; groups are counted in positions. An empty
+/// order means the natural one.
 struct WeightShape {
   std::size_t n = 0;
   std::size_t k = 0;
   std::size_t group = 0;
+  std::span<const std::uint32_t> order = {};
+
+  /// Positions of a packed row: K, unless an order has places without a column.
+  constexpr std::size_t positions() const noexcept { return order.empty() ? k : order.size(); }
 };
 
 /// A weight format: what stored bits mean, and how 16 columns of a group lie in a packed record.
@@ -52,8 +65,8 @@ concept WeightFormat = requires(const typename F::View& view, typename F::Rows& 
 };
 
 /// Anything that can be packed as F: it knows its shape, can say what is wrong with it, and hands out its
-/// rows. `read(n, r, rows)` writes row n of W into row r of a block of sixteen, which starts as zero; it may
-/// run on several threads at once.
+/// rows. `read(n, r, rows)` writes row n of W, position by position, into row r of a block of sixteen, which
+/// starts as zero; it may run on several threads at once.
 template <class S, class F>
 concept WeightSource = WeightFormat<F> && requires(const S& source, typename F::Rows& rows, std::size_t i) {
   { source.shape() } -> std::same_as<WeightShape>;
