@@ -71,6 +71,14 @@ TEST(Highway, FloatBound8Zero) {
 TEST(Highway, FloatBound8Minimum) {
   expect_float_bound_of_scales<codec::Byte, offset::FloatMinimum>();
 }
+TEST(Highway, FloatBoundTablesAndSuperBlocks) {
+  expect_float_bound<MxFp4>();
+  expect_float_bound<Fp4<16>>();
+  expect_float_bound<Nf4<64>>();
+  expect_float_bound<Q4K>();
+  expect_float_bound<Q6K>();
+  expect_float_bound<Int4FloatZero<dynamic_group>>();
+}
 TEST(Highway, FloatBoundFp8) {
   expect_float_bound<Fp8Block<16, dynamic_group>>();
   expect_float_bound<Fp8Channel<Float8E5M2>>();

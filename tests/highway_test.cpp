@@ -111,6 +111,13 @@ TEST(Highway, IntegerBits8Zero) {
 TEST(Highway, IntegerBits8Minimum) {
   expect_generic_bits_of_scales<codec::Byte, offset::FloatMinimum>();
 }
+TEST(Highway, IntegerTablesAndSuperBlocks) {
+  expect_generic_bits<MxFp4>(IntegerActivations{});
+  expect_generic_bits<Iq4Nl<32>>(IntegerActivations{});
+  expect_generic_bits<Q4K>(IntegerActivations{});
+  expect_generic_bits<Q6K>(IntegerActivations{});
+  expect_generic_bits<Int4FloatZero<dynamic_group>>(IntegerActivations{});
+}
 
 /// Codes of 255 and x at its limit, of one sign: instructions that add pairs of products in 16 bits saturate.
 /// The second sum is the largest that a block can reach, 256 * 255 * 32512 = 2122383360.

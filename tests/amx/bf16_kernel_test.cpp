@@ -15,8 +15,8 @@ template <class F>
 double magnitude(const test::Weights<F>& w, std::size_t n, std::size_t k) {
   if constexpr (F::is_integer) {
     const double scale = std::fabs(w.scale(n, k));
-    if (w.has_minima) return scale * w.code(n, k) + std::fabs(w.minimum(n, k));
-    return scale * (std::abs(w.code(n, k) - w.midpoint) + std::abs(w.midpoint - w.zero(n, k)));
+    return scale * (std::abs(w.code(n, k) - w.from) + std::abs(w.from - w.zero(n, k))) +
+           std::fabs(w.minimum(n, k));
   } else {
     return std::fabs(w.value(n, k));
   }
@@ -69,6 +69,12 @@ TEST(TileBf16, Bytes) {
 TEST(TileBf16, Bf16Weights) {
   expect_within_bound<Bf16Weight>(1);
   expect_within_bound<Bf16Weight>(513);
+}
+TEST(TileBf16, TablesAndSuperBlocks) {
+  expect_within_bound<MxFp4>(71);
+  expect_within_bound<Iq4Nl<32>>(130);
+  expect_within_bound<Q4K>(300);
+  expect_within_bound<Q6K>(300);
 }
 TEST(TileBf16, GroupKnownAtRunTimeOnly) {
   expect_within_bound<Int4<dynamic_group>>(613, 100);

@@ -70,6 +70,12 @@ TEST(TileInteger, PerChannel) {
   expect_models<Int8<per_channel, float>, DynamicInt8, DynamicInt16>(1037);
   expect_models<Int4<per_channel, float>, DynamicInt8>(61);
 }
+TEST(TileInteger, TablesAndSuperBlocks) {
+  expect_models<MxFp4, DynamicInt8, DynamicInt16>(71);
+  expect_models<Iq4Nl<32>, DynamicInt8>(130);
+  expect_models<Q4K, DynamicInt8, DynamicInt16>(300);
+  expect_models<Q6K, DynamicInt8, DynamicInt16>(556);
+}
 TEST(TileInteger, GroupKnownAtRunTimeOnly) {
   for (const std::size_t group : {7u, 16u, 100u, 600u}) {
     SCOPED_TRACE("group " + std::to_string(group));

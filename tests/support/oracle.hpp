@@ -97,7 +97,7 @@ QuantizedRow quantize_row(const float* x, std::size_t k, std::size_t group,
 /// two, as keep every sum of (code - zero) * x below 2^31 for x of 16 bits.
 template <class F>
 constexpr std::size_t longest_block() {
-  return F::Offset::has_zeros || (F::Codec::bits == 8 && F::Offset::has_minima) ? 256 : 512;
+  return F::Offset::has_zeros || (F::Codec::bits == 8 && Weights<F>::from == 0) ? 256 : 512;
 }
 
 /// y [M, N] for x [M, K] and a bias [N] or none, by the contract: integer sums of blocks, scaled and added in
@@ -160,7 +160,7 @@ struct FloatReference {
 template <class A, class F>
 double magnitude(const Weights<F>& w, std::size_t n, std::size_t k) {
   if constexpr (F::is_integer && std::is_same_v<A, edgeq::Bf16>) {
-    const int from = w.has_minima ? 0 : w.midpoint;
+    const int from = w.from;
     const double of_code = w.scale(n, k) * (w.code(n, k) - from);
     return std::fabs(of_code) + std::fabs(w.scale(n, k) * (from - w.zero(n, k)) + w.minimum(n, k));
   } else {

@@ -2,98 +2,26 @@
 // Weights of every format for tests, kept as plain arrays whose meaning is spelled out here and not taken
 // from the library.
 #pragma once
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <vector>
-
 #include "edgeq/format/formats.hpp"
+#include "support/stored_values.hpp"
 
 namespace test {
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t bits() {
-    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
-  }
-  std::size_t below(std::size_t limit) { return static_cast<std::size_t>(bits() % limit); }
-  /// Uniform in [-1, 1), a multiple of 2^-23: zero-mean.
-  float symmetric() {
-    return static_cast<float>(static_cast<std::int64_t>(bits() >> 40) - (1 << 23)) * 0x1p-23f;
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-inline std::vector<float> random_floats(std::size_t count, std::uint64_t seed) {
-  Random random(seed);
-  std::vector<float> values(count);
-  for (float& value : values) value = random.symmetric();
-  return values;
-}
-
-/// The fields of a stored float of fewer than 32 bits, by the standards: IEEE 754 (binary16), its upper half
-/// (bfloat16), and OFP8, whose E4M3 has no infinities and keeps one pattern of either sign for NaN.
-template <class T>
-struct Fields {
-  static constexpr int fraction_bits = std::is_same_v<T, edgeq::Float16>      ? 10
-                                       : std::is_same_v<T, edgeq::BFloat16>   ? 7
-                                       : std::is_same_v<T, edgeq::Float8E4M3> ? 3
-                                                                              : 2;
-  static constexpr int bits = 8 * static_cast<int>(sizeof(T)), exponent_bits = bits - 1 - fraction_bits;
-  static constexpr int bias = (1 << (exponent_bits - 1)) - 1;
-  static constexpr bool has_infinities = !std::is_same_v<T, edgeq::Float8E4M3>;
-};
-
-/// The value of a stored float, bit field by bit field.
-template <class T>
-double value_of(T stored) {
-  if constexpr (std::is_same_v<T, float>) {
-    return stored;
-  } else {
-    using Of = Fields<T>;
-    const int fraction = stored.bits & ((1 << Of::fraction_bits) - 1);
-    const int exponent = stored.bits >> Of::fraction_bits & ((1 << Of::exponent_bits) - 1);
-    const double sign = stored.bits >> (Of::bits - 1) ? -1.0 : 1.0;
-    if (exponent == (1 << Of::exponent_bits) - 1) {
-      if (Of::has_infinities) return fraction == 0 ? sign * HUGE_VAL : std::nan("");
-      if (fraction == (1 << Of::fraction_bits) - 1) return std::nan("");
-    }
-    if (exponent == 0) return sign * std::ldexp(fraction, 1 - Of::bias - Of::fraction_bits);
-    return sign * std::ldexp(fraction + (1 << Of::fraction_bits), exponent - Of::bias - Of::fraction_bits);
-  }
-}
-
-/// The float rounded to the precision of T, ties to even; infinite beyond its largest number, as IEEE 754
-/// says. Rounds in units of the last place, in double, where that is exact.
-template <class T>
-double nearest_value(float value) {
-  if (std::is_same_v<T, float> || value == 0.0f || !std::isfinite(value)) return static_cast<double>(value);
-  using Of = Fields<T>;
-  const int exponent = std::max(std::ilogb(static_cast<double>(value)), 1 - Of::bias);
-  const double unit = std::ldexp(1.0, exponent - Of::fraction_bits);
-  const double rounded = std::nearbyint(static_cast<double>(value) / unit) * unit;
-  const double beyond = std::ldexp(1.0, Of::bias + 1);
-  return std::fabs(rounded) >= beyond ? std::copysign(HUGE_VAL, static_cast<double>(value)) : rounded;
-}
 
 /// W [N, K] in format F.
 template <class F>
 struct Weights;
 
-/// Integer codes: value = scale * (code - zero), or scale * code + minimum.
-template <class F>
-requires F::is_integer struct Weights<F> {
-  using Scale = typename F::Scale;
+/// Codes with a scale per group: value = scale * (level - zero), or scale * level + minimum.
+template <class CodecType, class OffsetType, int Group, class ScaleType>
+struct Weights<edgeq::GroupQuantized<CodecType, OffsetType, Group, ScaleType>> {
+  using F = edgeq::GroupQuantized<CodecType, OffsetType, Group, ScaleType>;
+  using Scale = ScaleType;
+  using Level = Levels<CodecType>;
   static constexpr int bits = F::Codec::bits;
   static constexpr bool has_zeros = F::Offset::has_zeros, has_minima = F::Offset::has_minima;
-  static constexpr int largest_code = (1 << bits) - 1, midpoint = 1 << (bits - 1);
+  static constexpr int largest_code = (1 << bits) - 1, midpoint = Level::midpoint;
+  /// The level whose weight is 0, or the minimum.
+  static constexpr int from = std::is_same_v<OffsetType, edgeq::offset::FloatMinimum> ? 0 : midpoint;
 
   std::size_t n, k, group, groups, row_bytes;
   std::vector<std::uint8_t> codes;
@@ -122,11 +50,14 @@ requires F::is_integer struct Weights<F> {
   std::size_t scale_index(std::size_t row, std::size_t column) const {
     return F::group == edgeq::per_tensor ? 0 : row * groups + column / group;
   }
-  int code(std::size_t row, std::size_t column) const {
+  int stored_code(std::size_t row, std::size_t column) const {
     if (bits == 8) return codes[row * row_bytes + column];
     const int byte = codes[row * row_bytes + column / 2];
     return column % 2 == 0 ? byte % 16 : byte / 16;
   }
+  /// The level of a weight; an integer, but for NF4.
+  double level(std::size_t row, std::size_t column) const { return Level::of(stored_code(row, column)); }
+  int code(std::size_t row, std::size_t column) const { return static_cast<int>(level(row, column)); }
   void set_code(std::size_t row, std::size_t column, int code) {
     std::uint8_t& byte = codes[row * row_bytes + column * bits / 8];
     if (bits == 8)
@@ -138,22 +69,21 @@ requires F::is_integer struct Weights<F> {
     for (std::size_t row = 0; row < n; ++row)
       for (std::size_t column = 0; column < k; ++column) set_code(row, column, code);
   }
-  void set_scales(float scale) { scales.assign(scales.size(), edgeq::from_float<Scale>(scale)); }
+  void set_scales(float scale) { scales.assign(scales.size(), stored_near<Scale>(scale)); }
 
   int zero(std::size_t row, std::size_t column) const {
-    if (has_minima) return 0;
-    return has_zeros ? zeros[scale_index(row, column)] : midpoint;
+    return has_zeros ? zeros[scale_index(row, column)] : from;
   }
   double scale(std::size_t row, std::size_t column) const {
-    return value_of(scales[scale_index(row, column)]);
+    return value_of(scales[scale_index(row, column)]) * Level::unit;
   }
   double minimum(std::size_t row, std::size_t column) const {
     return has_minima ? value_of(minima[scale_index(row, column)]) : 0.0;
   }
   /// W[n, k], rounded to float once: the double is exact for scales of random_weights, as all terms are
-  /// multiples of 2^-30 below 2^12.
+  /// multiples of 2^-30 below 2^12, or of NF4 products of two floats.
   float value(std::size_t row, std::size_t column) const {
-    const int difference = code(row, column) - zero(row, column);
+    const double difference = level(row, column) - zero(row, column);
     return static_cast<float>(scale(row, column) * difference + minimum(row, column));
   }
 
@@ -167,12 +97,88 @@ requires F::is_integer struct Weights<F> {
     return view;
   }
   typename F::View view() const { return view(n); }
+
+  /// Uniform codes and zeros; scales and minima as `scale` gives them.
+  template <class Draw>
+  void randomize(Random& random, const Draw& scale_in) {
+    for (std::size_t row = 0; row < n; ++row)
+      for (std::size_t column = 0; column < k; ++column)
+        set_code(row, column, static_cast<int>(random.below(largest_code + 1)));
+    for (Scale& value : scales) value = stored_near<Scale>(scale_in());
+    for (Scale& value : minima) value = stored_near<Scale>(8.0f * scale_in());
+    for (std::uint8_t& value : zeros) value = static_cast<std::uint8_t>(random.below(largest_code + 1));
+  }
+};
+
+/// ggml's Q4_K, d * s * code - dmin * m, and Q6_K, d * s * (code - 32).
+template <class Codec, class Offset, class Headers>
+struct Weights<edgeq::SuperBlock<Codec, Offset, Headers>> {
+  using F = edgeq::SuperBlock<Codec, Offset, Headers>;
+  static constexpr bool has_zeros = false, has_minima = Codec::bits == 4;
+  static constexpr int bits = Codec::bits, largest_code = (1 << bits) - 1, midpoint = 1 << (bits - 1);
+  static constexpr int from = has_minima ? 0 : midpoint;
+
+  std::size_t n, k, group = has_minima ? 32 : 16, groups, blocks, row_bytes;
+  std::vector<std::uint8_t> codes;
+  std::vector<edgeq::GroupFactors> factors;
+  std::vector<edgeq::Float16> scales, minima;
+
+  Weights(std::size_t n_in, std::size_t k_in, std::size_t = 0)
+      : n(n_in),
+        k(k_in),
+        groups((k + group - 1) / group),
+        blocks((k + 255) / 256),
+        row_bytes(bits == 4 ? (k + 1) / 2 : k),
+        codes(n * row_bytes),
+        factors(n * groups),
+        scales(n * blocks),
+        minima(has_minima ? n * blocks : 0) {}
+
+  int code(std::size_t row, std::size_t column) const {
+    const int byte = codes[row * row_bytes + (bits == 4 ? column / 2 : column)];
+    return bits != 4 ? byte : column % 2 == 0 ? byte % 16 : byte / 16;
+  }
+  int zero(std::size_t, std::size_t) const { return from; }
+  double scale(std::size_t row, std::size_t column) const {
+    return value_of(scales[row * blocks + column / 256]) * factors[row * groups + column / group].scale;
+  }
+  double minimum(std::size_t row, std::size_t column) const {
+    if (!has_minima) return 0.0;
+    return -value_of(minima[row * blocks + column / 256]) * factors[row * groups + column / group].minimum;
+  }
+  /// W[n, k], rounded to float once: exact in double.
+  float value(std::size_t row, std::size_t column) const {
+    return static_cast<float>(scale(row, column) * (code(row, column) - from) + minimum(row, column));
+  }
+
+  typename F::View view(std::size_t rows) const {
+    return {rows,
+            k,
+            std::span(codes).first(rows * row_bytes),
+            std::span(factors).first(rows * groups),
+            std::span(scales).first(rows * blocks),
+            std::span(minima).first(has_minima ? rows * blocks : 0)};
+  }
+  typename F::View view() const { return view(n); }
+
+  template <class Draw>
+  void randomize(Random& random, const Draw& scale_in) {
+    const std::size_t largest = bits == 4 ? 256 : 64;  // two codes in a byte, or one
+    for (std::uint8_t& code : codes) code = static_cast<std::uint8_t>(random.below(largest));
+    for (edgeq::GroupFactors& f : factors)
+      f = has_minima
+              ? edgeq::GroupFactors{static_cast<int>(random.below(64)), static_cast<int>(random.below(64))}
+              : edgeq::GroupFactors{static_cast<int>(random.below(256)) - 128, 0};
+    for (edgeq::Float16& value : scales) value = edgeq::Float16::from_float(0.0625f * scale_in());
+    for (edgeq::Float16& value : minima) value = edgeq::Float16::from_float(0.25f * scale_in());
+  }
 };
 
 /// Floats as they are.
-template <class F>
-requires(!F::is_integer) struct Weights<F> {
-  using Element = typename F::Element;
+template <class ElementType>
+struct Weights<edgeq::FloatWeight<ElementType>> {
+  using F = edgeq::FloatWeight<ElementType>;
+  using Element = ElementType;
   std::size_t n, k;
   std::vector<Element> values;
 
@@ -245,14 +251,8 @@ Weights<F> random_weights(std::size_t n, std::size_t k, std::size_t dynamic, std
     if (random.below(16) == 0) return 0.0f;
     return std::ldexp(random.symmetric(), -static_cast<int>(random.below(8)));
   };
-  if constexpr (F::is_integer) {
-    for (std::size_t row = 0; row < n; ++row)
-      for (std::size_t column = 0; column < k; ++column)
-        weights.set_code(row, column, static_cast<int>(random.below(weights.largest_code + 1)));
-    for (auto& value : weights.scales) value = edgeq::from_float<typename F::Scale>(scale());
-    for (auto& value : weights.minima) value = edgeq::from_float<typename F::Scale>(8.0f * scale());
-    for (auto& value : weights.zeros)
-      value = static_cast<std::uint8_t>(random.below(weights.largest_code + 1));
+  if constexpr (requires { weights.randomize(random, scale); }) {
+    weights.randomize(random, scale);
   } else if constexpr (requires { weights.scales; }) {
     for (std::uint8_t& code : weights.codes) do
         code = static_cast<std::uint8_t>(random.below(256));

@@ -58,6 +58,7 @@ struct FloatWeight {
   static constexpr bool is_integer = false;
   static constexpr int group = per_channel;
   static constexpr std::size_t k_per_line = 4 / sizeof(T);
+  static constexpr std::size_t bytes_per_line = line_bytes;
   static constexpr std::size_t header_bytes = 0;
   static constexpr std::size_t groups_per_record = 1;
   static constexpr std::size_t accumulation_block = 512;
@@ -79,7 +80,7 @@ struct FloatWeight {
         std::memcpy(lines + element_offset(column, k), &rows.values[column * rows.k + k_begin + k],
                     sizeof(T));
   }
-  static float unpack(const std::uint8_t*, const std::uint8_t* lines, std::size_t column,
+  static float unpack(const HeaderPlace&, const std::uint8_t* lines, std::size_t column,
                       std::size_t k) noexcept {
     T value;
     std::memcpy(&value, lines + element_offset(column, k), sizeof(T));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integer codes with a scale per group of consecutive k: symmetric, with an integer zero point, or with a
-// float minimum.
+// float minimum or zero.
 #pragma once
 #include <cmath>
 #include <cstring>
@@ -16,20 +16,35 @@ namespace edgeq::inline EDGEQ_BASELINE {
 namespace offset {
 struct Symmetric {  ///< value = scale * (code - midpoint)
   static constexpr const char* name = "sym";
-  static constexpr bool has_zeros = false, has_minima = false;
+  static constexpr bool has_zeros = false, has_minima = false, from_midpoint = true;
 };
 struct IntegerZero {  ///< value = scale * (code - zero), zero in 0..255 per group
   static constexpr const char* name = "zero";
-  static constexpr bool has_zeros = true, has_minima = false;
+  static constexpr bool has_zeros = true, has_minima = false, from_midpoint = false;
 };
 struct FloatMinimum {  ///< value = scale * code + minimum, rounded once
   static constexpr const char* name = "min";
-  static constexpr bool has_zeros = false, has_minima = true;
+  static constexpr bool has_zeros = false, has_minima = true, from_midpoint = false;
+};
+struct FloatZero {  ///< value = scale * (code - midpoint) + minimum, rounded once
+  static constexpr const char* name = "fzero";
+  static constexpr bool has_zeros = false, has_minima = true, from_midpoint = true;
 };
 }
 
+/// At most this many k are summed in int32 before the sum is scaled. With 16-bit activations (at most 32512)
+/// and |value - zero| <= 128 the sum of 512 stays below 2^31: 512 * 128 * 32512 = 2130706432. Integer zeros
+/// and byte codes that count from a minimum reach 255, so their blocks are half as long.
+template <class Codec, class Offset>
+constexpr std::size_t longest_block() noexcept {
+  if constexpr (codec::IntegerCodec<Codec>)
+    return Offset::has_zeros || (!Offset::from_midpoint && Codec::largest_value > 128) ? 256 : 512;
+  else
+    return 512;
+}
+
 /// Sixteen rows on their way into a panel, one code per byte, row-major.
-template <StoredFloat Scale>
+template <StoredScale Scale>
 struct CodeRows {
   std::size_t k = 0, group = 1, groups = 0;
   std::vector<std::uint8_t> codes;  // [16, K]
@@ -51,13 +66,13 @@ struct CodeRows {
 
 /// W [N, K] as a checkpoint stores it: row-major codes, and scales (minima, zeros) [N, groups]. It owns
 /// nothing.
-template <class Codec, class Offset, int Group, StoredFloat Scale>
+template <class Codec, class Offset, int Group, StoredScale Scale>
 struct GroupQuantizedView {
   std::size_t n = 0;
   std::size_t k = 0;
   std::span<const std::uint8_t> codes;       ///< [N, row_bytes(K)]; 4-bit: even k in the low nibble
   std::span<const Scale> scales;             ///< [N, groups]; [N] per channel; [1] per tensor
-  std::span<const Scale> minima = {};        ///< as scales, for offset::FloatMinimum
+  std::span<const Scale> minima = {};        ///< as scales, for offset::FloatMinimum and FloatZero
   std::span<const std::uint8_t> zeros = {};  ///< as scales, one byte each, for offset::IntegerZero
   std::size_t dynamic = 0;                   ///< the group size, for dynamic_group
 
@@ -109,25 +124,23 @@ struct GroupQuantizedView {
 /// Codec x offset x group x scale type. See formats.hpp for the names that users write.
 ///
 /// The header of a packed group: scales [16], then minima [16], then zeros [16 bytes].
-template <class CodecType, class OffsetType, int Group, StoredFloat ScaleType>
+template <class CodecType, class OffsetType, int Group, StoredScale ScaleType>
 struct GroupQuantized {
   using Codec = CodecType;
   using Offset = OffsetType;
   using Scale = ScaleType;
   using View = GroupQuantizedView<Codec, Offset, Group, Scale>;
   using Rows = CodeRows<Scale>;
+  static_assert(!codec::Codebook<Codec> || (Offset::from_midpoint && !Offset::has_minima),
+                "edgeq: the codes of a table have no zero and no minimum");
   static_assert(Group >= per_tensor,
                 "edgeq: the group is a positive number of k, dynamic_group, per_channel or per_tensor");
 
-  static constexpr bool is_integer = true;
+  static constexpr bool is_integer = codec::IntegerCodec<Codec>;
   static constexpr int group = Group;
   static constexpr std::size_t k_per_line = Codec::k_per_line;
-
-  /// At most this many k are summed in int32 before the sum is scaled. With 16-bit activations (at most
-  /// 32512) and |code - zero| <= 128 the sum of 512 stays below 2^31: 512 * 128 * 32512 = 2130706432. Integer
-  /// zeros and byte codes with a minimum reach 255, so their blocks are half as long.
-  static constexpr std::size_t accumulation_block =
-      Offset::has_zeros || (Offset::has_minima && Codec::bits == 8) ? 256 : 512;
+  static constexpr std::size_t bytes_per_line = Codec::bytes_per_line;
+  static constexpr std::size_t accumulation_block = longest_block<Codec, Offset>();
 
   static constexpr std::size_t minima_offset = panel_columns * sizeof(Scale);
   static constexpr std::size_t zeros_offset = minima_offset * (Offset::has_minima ? 2 : 1);
@@ -144,12 +157,17 @@ struct GroupQuantized {
     return text + " " + stored_float_name<Scale>();
   }
 
-  /// The value of a code: the one place that says what a scale, a zero and a minimum do.
+  /// The value of a code: the one place that says what a scale, a zero and a minimum do. A table's entries
+  /// are multiplied by scale and unit.
   static float value(int code, Scale scale, Scale minimum, int zero) noexcept {
-    if constexpr (Offset::has_minima)
-      return std::fma(to_float(scale), static_cast<float>(code), to_float(minimum));
-    else
-      return to_float(scale) * static_cast<float>(code - (Offset::has_zeros ? zero : Codec::midpoint));
+    const float unit = to_float(scale) * Codec::unit;  // exact, but for subnormal scales
+    if constexpr (codec::Codebook<Codec>) {
+      return unit * Codec::floats[static_cast<std::size_t>(code)];
+    } else {
+      const int from = Offset::has_zeros ? zero : Offset::from_midpoint ? Codec::midpoint : 0;
+      const auto steps = static_cast<float>(code - from);
+      return Offset::has_minima ? std::fma(unit, steps, to_float(minimum)) : unit * steps;
+    }
   }
 
   /// W[n, k] of a view. This is the definition of the format.
@@ -166,8 +184,9 @@ struct GroupQuantized {
   }
 
   /// Writes group g, which covers k_begin .. k_begin + length - 1, into zeroed memory.
-  static void pack_group(std::uint8_t* header, std::uint8_t* lines, const Rows& rows, std::size_t g,
+  static void pack_group(std::uint8_t* headers, std::uint8_t* lines, const Rows& rows, std::size_t g,
                          std::size_t k_begin, std::size_t length) noexcept {
+    std::uint8_t* header = headers + g % groups_per_record * header_bytes;
     for (std::size_t column = 0; column < panel_columns; ++column) {
       const std::size_t i = column * rows.groups + g;
       std::memcpy(header + column * sizeof(Scale), &rows.scales[i], sizeof(Scale));
@@ -180,8 +199,9 @@ struct GroupQuantized {
   }
 
   /// The weight of a column at k from the group's beginning.
-  static float unpack(const std::uint8_t* header, const std::uint8_t* lines, std::size_t column,
+  static float unpack(const HeaderPlace& place, const std::uint8_t* lines, std::size_t column,
                       std::size_t k) noexcept {
+    const std::uint8_t* header = place.headers + place.index * header_bytes;
     Scale scale, minimum{};
     std::memcpy(&scale, header + column * sizeof(Scale), sizeof(Scale));
     if constexpr (Offset::has_minima)

@@ -13,7 +13,7 @@ namespace edgeq::inline EDGEQ_BASELINE {
 namespace offset {
 struct None {  ///< value = scale * code
   static constexpr const char* name = "";
-  static constexpr bool has_zeros = false, has_minima = false;
+  static constexpr bool has_zeros = false, has_minima = false, from_midpoint = true;
 };
 }
 
@@ -95,6 +95,7 @@ struct ScaledFloat {
   static constexpr bool is_integer = false;
   static constexpr int group = BlockK;
   static constexpr std::size_t k_per_line = Codec::k_per_line;
+  static constexpr std::size_t bytes_per_line = Codec::bytes_per_line;
   static constexpr std::size_t accumulation_block = 512;
   static constexpr std::size_t header_bytes = panel_columns * sizeof(float);
   static constexpr std::size_t groups_per_record = groups_for_whole_lines(header_bytes);
@@ -116,8 +117,9 @@ struct ScaledFloat {
     return value(rows.codes[r * rows.k + k], rows.scales[r * rows.groups + k / rows.group]);
   }
   /// Writes group g, which covers k_begin .. k_begin + length - 1, into zeroed memory.
-  static void pack_group(std::uint8_t* header, std::uint8_t* lines, const Rows& rows, std::size_t g,
+  static void pack_group(std::uint8_t* headers, std::uint8_t* lines, const Rows& rows, std::size_t g,
                          std::size_t k_begin, std::size_t length) noexcept {
+    std::uint8_t* header = headers + g % groups_per_record * header_bytes;
     for (std::size_t column = 0; column < panel_columns; ++column) {
       std::memcpy(header + column * sizeof(float), &rows.scales[column * rows.groups + g], sizeof(float));
       for (std::size_t k = 0; k < length; ++k)
@@ -125,10 +127,10 @@ struct ScaledFloat {
     }
   }
   /// The weight of a column at k from the group's beginning.
-  static float unpack(const std::uint8_t* header, const std::uint8_t* lines, std::size_t column,
+  static float unpack(const HeaderPlace& place, const std::uint8_t* lines, std::size_t column,
                       std::size_t k) noexcept {
     float scale;
-    std::memcpy(&scale, header + column * sizeof(float), sizeof(float));
+    std::memcpy(&scale, place.headers + place.index * header_bytes + column * sizeof(float), sizeof(float));
     return value(Codec::take(lines, column, k), scale);
   }
 };

@@ -28,19 +28,23 @@ HWY_INLINE Float float_of_high_byte(Int high) {
 template <Stored Element, bool HasMinima>
 struct FloatKernel {
   static constexpr bool is_integer = false;
-  static constexpr bool is_coded = Element == Stored::nibble || Element == Stored::byte ||
-                                   Element == Stored::e4m3 || Element == Stored::e5m2;
-  static constexpr std::size_t k_per_line = Element == Stored::nibble ? 8
-                                            : is_coded                ? 4
-                                            : Element == Stored::f32  ? 1
-                                                                      : 2;
+  static constexpr bool is_coded =
+      Element != Stored::f32 && Element != Stored::f16 && Element != Stored::bf16;
+  static constexpr std::size_t k_per_line = Element == Stored::nibble     ? 8
+                                            : Element == Stored::six_bits ? 16
+                                            : is_coded                    ? 4
+                                            : Element == Stored::f32      ? 1
+                                                                          : 2;
+  static constexpr std::size_t bytes_per_line =
+      Element == Stored::six_bits ? edgeq::codec::SixBits::bytes_per_line : edgeq::line_bytes;
   static constexpr std::size_t x_bytes = sizeof(float);
   template <std::size_t>
   using FloatOf = Float;
 
   /// The weights at element K of a line.
   template <std::size_t K>
-  static HWY_INLINE Float weight(const std::uint8_t* line, const float* scale, const float* offset) {
+  static HWY_INLINE Float weight(const std::uint8_t* line, const float* scale, const float* offset,
+                                 const float* table, float midpoint) {
     const FloatTag d;
     if constexpr (Element == Stored::f32) {
       return hn::LoadU(d, reinterpret_cast<const float*>(line));
@@ -57,17 +61,42 @@ struct FloatKernel {
         if constexpr (K != 3) high = hn::ShiftLeft<24 - 8 * int{K}>(word);
         return hn::Mul(float_of_high_byte<Float8>(hn::BitCast(IntTag(), high)), hn::LoadU(d, scale));
       } else {
-        using Codec = std::conditional_t<Element == Stored::nibble, edgeq::codec::Nibble, edgeq::codec::Byte>;
-        constexpr int shift = edgeq::code_shift<Codec, K>;
-        Word bits = word;
-        if constexpr (shift != 0) bits = hn::ShiftRight<shift>(word);
-        bits = hn::And(bits, hn::Set(WordTag(), static_cast<std::uint32_t>(Codec::maximum)));
-        const Float code = hn::ConvertTo(d, hn::BitCast(IntTag(), bits));
+        const Int code = hn::BitCast(IntTag(), code_of<K>(line, word));
+        if constexpr (Element == Stored::nibble) {
+          if (table != nullptr) return hn::Mul(hn::GatherIndex(d, table, code), hn::LoadU(d, scale));
+        }
+        const Float value = hn::ConvertTo(d, code);
         if constexpr (HasMinima)
-          return fused_multiply_add(code, hn::LoadU(d, scale), hn::LoadU(d, offset));
+          return fused_multiply_add(hn::Sub(value, hn::Set(d, midpoint)), hn::LoadU(d, scale),
+                                    hn::LoadU(d, offset));
         else
-          return hn::Mul(hn::Sub(code, hn::LoadU(d, offset)), hn::LoadU(d, scale));
+          return hn::Mul(hn::Sub(value, hn::LoadU(d, offset)), hn::LoadU(d, scale));
       }
+    }
+  }
+
+  template <int Count>
+  static HWY_INLINE Word shift_right(Word word) {
+    if constexpr (Count > 0) return hn::ShiftRight<Count>(word);
+    if constexpr (Count < 0) return hn::ShiftLeft<-Count>(word);
+    return word;
+  }
+  /// Code K of each lane of a line whose first 64 bytes have the lane `word`.
+  template <std::size_t K>
+  static HWY_INLINE Word code_of(const std::uint8_t* line, Word word) {
+    if constexpr (Element == Stored::byte) {
+      return hn::And(shift_right<int{K} * 8>(word), hn::Set(WordTag(), 255u));
+    } else {
+      constexpr int nibble = static_cast<int>(K % 4 * 8 + K % 8 / 4 * 4);
+      const auto load = [&](std::size_t at) {
+        return hn::LoadU(WordTag(), reinterpret_cast<const std::uint32_t*>(line + at));
+      };
+      const Word nibbles = K < 8 ? word : load(edgeq::line_bytes);
+      const Word low = hn::And(shift_right<nibble>(nibbles), hn::Set(WordTag(), 15u));
+      if constexpr (Element == Stored::nibble) return low;
+      constexpr int pair = static_cast<int>(K % 4 * 8 + K / 4 * 2);
+      return hn::Or(low,
+                    hn::And(shift_right<pair - 4>(load(2 * edgeq::line_bytes)), hn::Set(WordTag(), 0x30u)));
     }
   }
 
@@ -90,7 +119,7 @@ struct FloatKernel {
     static HWY_INLINE void element(const B& b, std::size_t at, std::size_t k, std::size_t column,
                                    FloatOf<I>&... sum) {
       ((sum = hn::MulAdd(weight<K>(b.line[I / RowCount] + at + 4 * column, b.scale[I / RowCount] + column,
-                                   b.offset[I / RowCount] + column),
+                                   b.offset[I / RowCount] + column, b.floats, b.midpoint),
                          hn::Set(FloatTag(), reinterpret_cast<const float*>(b.x[I % RowCount])[k + K]), sum)),
        ...);
     }
@@ -101,8 +130,8 @@ struct FloatKernel {
     }
     template <class B>
     static HWY_INLINE void run(B& b, std::size_t column, FloatOf<I>... sum) {
-      const std::size_t end = b.lines * edgeq::line_bytes;
-      for (std::size_t at = 0, k = 0; at < end; at += edgeq::line_bytes, k += k_per_line) {
+      const std::size_t end = b.lines * bytes_per_line;
+      for (std::size_t at = 0, k = 0; at < end; at += bytes_per_line, k += k_per_line) {
         line(b, at, k, column, std::make_index_sequence<k_per_line>(), sum...);
         if (column == 0)
           ((I % RowCount == 0 ? __builtin_prefetch(b.line[I / RowCount] + at + edgeq::prefetch_bytes)

@@ -15,10 +15,14 @@ inline constexpr bool has_byte_dot = false;
 
 /// A sum of products takes two accumulators: of the high and the low plane, or of the two halves into which
 /// some targets split pairs. Where a kernel needs one, the other stays zero and costs nothing.
-template <bool IsNibble, int Planes>
+template <Stored Element, int Planes>
 struct IntegerKernel {
   static constexpr bool is_integer = true;
-  static constexpr std::size_t k_per_line = IsNibble ? 8 : 4;
+  static constexpr std::size_t k_per_line = Element == Stored::nibble     ? 8
+                                            : Element == Stored::six_bits ? 16
+                                                                          : 4;
+  static constexpr std::size_t bytes_per_line =
+      Element == Stored::six_bits ? edgeq::codec::SixBits::bytes_per_line : edgeq::line_bytes;
   static constexpr std::size_t x_bytes = 1;
   template <std::size_t>
   using IntOf = Int;
@@ -29,18 +33,20 @@ struct IntegerKernel {
     return hn::Set(IntTag(), word);
   }
 
-  /// sum += the four codes of each lane times the four bytes of x.
+  /// sum += the four values of each lane times the four bytes of x.
 #if HWY_MAJOR > 1 || HWY_MINOR >= 1
+  template <bool IsSmall>
   static HWY_INLINE Int dot_bytes(hn::Vec<ByteTag> codes, const std::byte* x, Int sum) {
     const hn::RebindToSigned<ByteTag> bytes;
-    // Arm multiplies bytes of one signedness; a nibble is a signed byte too.
-    if constexpr (HWY_ARCH_ARM && IsNibble)
+    // Arm multiplies bytes of one signedness; a small value is a signed byte too.
+    if constexpr (HWY_ARCH_ARM && IsSmall)
       return hn::SumOfMulQuadAccumulate(IntTag(), hn::BitCast(bytes, codes),
                                         hn::BitCast(bytes, broadcast_4(x)), sum);
     else
       return hn::SumOfMulQuadAccumulate(IntTag(), codes, hn::BitCast(bytes, broadcast_4(x)), sum);
   }
 #else
+  template <bool>
   static HWY_INLINE Int dot_bytes(hn::Vec<ByteTag>, const std::byte*, Int sum) {
     return sum;
   }
@@ -62,30 +68,58 @@ struct IntegerKernel {
     first = hn::ReorderWidenMulAccumulate(IntTag(), hn::BitCast(d, odd), x_odd, first, second);
   }
 
-  /// One line of one panel times one row.
-  static HWY_INLINE void dot_line(const std::uint8_t* line, const std::byte* x, std::size_t plane_bytes,
-                                  Int& first, Int& second) {
-    const hn::Vec<ByteTag> codes = hn::LoadU(ByteTag(), line);
-    const Word16 pairs = hn::BitCast(Word16Tag(), codes);
+  /// Four values of each lane times four k of a row.
+  template <bool IsSmall>
+  static HWY_INLINE void dot_values(hn::Vec<ByteTag> values, const std::byte* x, std::size_t plane_bytes,
+                                    Int& first, Int& second) {
     if constexpr (has_byte_dot) {
-      hn::Vec<ByteTag> low = codes;
-      if constexpr (IsNibble) {
-        const hn::Vec<ByteTag> mask = hn::Set(ByteTag(), std::uint8_t{15});
-        const hn::Vec<ByteTag> high = hn::And(hn::BitCast(ByteTag(), hn::ShiftRight<4>(pairs)), mask);
-        low = hn::And(codes, mask);
-        first = dot_bytes(high, x + 4, first);
-        if constexpr (Planes == 2) second = dot_bytes(high, x + plane_bytes + 4, second);
-      }
-      first = dot_bytes(low, x, first);
-      if constexpr (Planes == 2) second = dot_bytes(low, x + plane_bytes, second);
-    } else if constexpr (IsNibble) {
-      const Word16 mask = hn::Set(Word16Tag(), std::uint16_t{15});
-      dot_pairs(hn::And(pairs, mask), hn::And(hn::ShiftRight<8>(pairs), mask), x, plane_bytes, first, second);
-      dot_pairs(hn::And(hn::ShiftRight<4>(pairs), mask), hn::ShiftRight<12>(pairs), x + 4, plane_bytes, first,
-                second);
+      first = dot_bytes<IsSmall>(values, x, first);
+      if constexpr (Planes == 2) second = dot_bytes<IsSmall>(values, x + plane_bytes, second);
     } else {
+      const Word16 pairs = hn::BitCast(Word16Tag(), values);
       dot_pairs(hn::And(pairs, hn::Set(Word16Tag(), std::uint16_t{255})), hn::ShiftRight<8>(pairs), x,
                 plane_bytes, first, second);
+    }
+  }
+
+  /// A line's nibbles, shifted down; entries of a table, if there is one, may be large.
+  static HWY_INLINE void dot_nibbles(Word16 shifted, const std::uint8_t* table, const std::byte* x,
+                                     std::size_t plane_bytes, Int& first, Int& second) {
+    const ByteTag d;
+    const hn::Vec<ByteTag> codes = hn::And(hn::BitCast(d, shifted), hn::Set(d, std::uint8_t{15}));
+    if (table == nullptr)
+      dot_values<true>(codes, x, plane_bytes, first, second);
+    else
+      dot_values<false>(hn::TableLookupBytes(hn::LoadDup128(d, table), codes), x, plane_bytes, first, second);
+  }
+
+  /// Nibbles with two more bits, which `upper` holds at bits 4 and 5 of each byte.
+  static HWY_INLINE void dot_six_bits(Word16 nibbles, Word16 upper, const std::byte* x,
+                                      std::size_t plane_bytes, Int& first, Int& second) {
+    const ByteTag d;
+    const hn::Vec<ByteTag> low = hn::And(hn::BitCast(d, nibbles), hn::Set(d, std::uint8_t{15})),
+                           high = hn::And(hn::BitCast(d, upper), hn::Set(d, std::uint8_t{0x30}));
+    dot_values<true>(hn::Or(low, high), x, plane_bytes, first, second);
+  }
+
+  /// One line of one panel times one row.
+  static HWY_INLINE void dot_line(const std::uint8_t* line, const std::uint8_t* table, const std::byte* x,
+                                  std::size_t plane_bytes, Int& first, Int& second) {
+    const auto load = [](const std::uint8_t* from) {
+      return hn::BitCast(Word16Tag(), hn::LoadU(ByteTag(), from));
+    };
+    const Word16 codes = load(line);
+    if constexpr (Element == Stored::byte) {
+      dot_values<false>(hn::BitCast(ByteTag(), codes), x, plane_bytes, first, second);
+    } else if constexpr (Element == Stored::nibble) {
+      dot_nibbles(codes, table, x, plane_bytes, first, second);
+      dot_nibbles(hn::ShiftRight<4>(codes), table, x + 4, plane_bytes, first, second);
+    } else {
+      const Word16 more = load(line + edgeq::line_bytes), upper = load(line + 2 * edgeq::line_bytes);
+      dot_six_bits(codes, hn::ShiftLeft<4>(upper), x, plane_bytes, first, second);
+      dot_six_bits(hn::ShiftRight<4>(codes), hn::ShiftLeft<2>(upper), x + 4, plane_bytes, first, second);
+      dot_six_bits(more, upper, x + 8, plane_bytes, first, second);
+      dot_six_bits(hn::ShiftRight<4>(more), hn::ShiftRight<2>(upper), x + 12, plane_bytes, first, second);
     }
   }
 
@@ -100,10 +134,8 @@ struct IntegerKernel {
     else if constexpr (Planes == 2)
       sum = hn::Add(hn::ShiftLeft<8>(first), second);
     // The zero point, folded into the sum: int32 wraps on the way and is exact at the end.
-    if (!b.has_minima) {
-      const Int zero = hn::LoadU(IntTag(), b.zero[stream] + column);
-      sum = hn::Sub(sum, hn::Mul(zero, hn::Set(IntTag(), b.x_sum[row])));
-    }
+    const Int zero = hn::LoadU(IntTag(), b.zero[stream] + column);
+    sum = hn::Sub(sum, hn::Mul(zero, hn::Set(IntTag(), b.x_sum[row])));
     const Float factor = hn::Set(d, b.per_group ? b.x_scale[row] : 1.0f);  // times 1 changes nothing
     const Float scale = hn::Mul(hn::LoadU(d, b.scale[stream] + column), factor);
     Float total = fused_multiply_add(hn::ConvertTo(d, sum), scale, hn::LoadU(d, out + column));
@@ -126,9 +158,11 @@ struct IntegerKernel {
   struct Lines<RowCount, std::index_sequence<I...>> {
     template <class B>
     static HWY_INLINE void run(B& b, std::size_t column, IntOf<I>... first, IntOf<I>... second) {
-      const std::size_t end = b.lines * edgeq::line_bytes, plane_bytes = b.plane_bytes;
-      for (std::size_t at = 0, k = 0; at < end; at += edgeq::line_bytes, k += k_per_line) {
-        (dot_line(b.line[I / RowCount] + at + 4 * column, b.x[I % RowCount] + k, plane_bytes, first, second),
+      const std::size_t end = b.lines * bytes_per_line, plane_bytes = b.plane_bytes;
+      const std::uint8_t* table = b.values;
+      for (std::size_t at = 0, k = 0; at < end; at += bytes_per_line, k += k_per_line) {
+        (dot_line(b.line[I / RowCount] + at + 4 * column, table, b.x[I % RowCount] + k, plane_bytes, first,
+                  second),
          ...);
         if (column == 0)
           ((I % RowCount == 0 ? __builtin_prefetch(b.line[I / RowCount] + at + edgeq::prefetch_bytes)

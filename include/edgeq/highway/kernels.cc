@@ -44,22 +44,32 @@ namespace {
 #include "edgeq/highway/float_kernel.inl"
 #include "edgeq/highway/integer_kernel.inl"
 
+template <int Planes>
+void multiply_integers(const Multiplication& a) {
+  if (a.weights.element == Stored::nibble)
+    multiply_panels<IntegerKernel<Stored::nibble, Planes>>(a);
+  else if (a.weights.element == Stored::six_bits)
+    multiply_panels<IntegerKernel<Stored::six_bits, Planes>>(a);
+  else
+    multiply_panels<IntegerKernel<Stored::byte, Planes>>(a);
+}
+
 void multiply(const Multiplication& a) {
   if (a.m == 0 || a.panel_begin == a.panel_end) return;
   const Stored element = a.weights.element;
   const bool minima = a.weights.offset == Offset::float_minimum;
   if (a.rows.planes == 1)
-    element == Stored::nibble ? multiply_panels<IntegerKernel<true, 1>>(a)
-                              : multiply_panels<IntegerKernel<false, 1>>(a);
+    multiply_integers<1>(a);
   else if (a.rows.planes == 2)
-    element == Stored::nibble ? multiply_panels<IntegerKernel<true, 2>>(a)
-                              : multiply_panels<IntegerKernel<false, 2>>(a);
+    multiply_integers<2>(a);
   else if (element == Stored::nibble)
     minima ? multiply_panels<FloatKernel<Stored::nibble, true>>(a)
            : multiply_panels<FloatKernel<Stored::nibble, false>>(a);
   else if (element == Stored::byte)
     minima ? multiply_panels<FloatKernel<Stored::byte, true>>(a)
            : multiply_panels<FloatKernel<Stored::byte, false>>(a);
+  else if (element == Stored::six_bits)
+    multiply_panels<FloatKernel<Stored::six_bits, false>>(a);
   else if (element == Stored::e4m3)
     multiply_panels<FloatKernel<Stored::e4m3, false>>(a);
   else if (element == Stored::e5m2)

@@ -11,11 +11,15 @@
 namespace edgeq_highway {
 
 /// How a code, a scale or an unquantized weight is stored.
-enum class Stored : std::uint8_t { nibble, byte, e4m3, e5m2, f32, f16, bf16 };
+enum class Stored : std::uint8_t { nibble, six_bits, byte, e4m3, e5m2, f32, f16, bf16 };
 
 /// What lies between a code and its value: scale * (code - midpoint), scale * (code - zero), or
-/// scale * code + minimum.
+/// scale * (code - midpoint) + minimum.
 enum class Offset : std::uint8_t { symmetric, integer_zero, float_minimum };
+
+/// Writes the 16 scales and minima of the group whose header is number `index` of those at `headers`.
+using ExpandHeader = void (*)(const std::uint8_t* headers, std::size_t index, float* scales,
+                              float* minima) noexcept;
 
 /// How K is cut: the fields of edgeq::PanelGeometry that activations and weights have in common.
 struct Groups {
@@ -30,6 +34,9 @@ struct Weights {
   Stored scale;  ///< of scales and minima; without meaning if header_bytes is 0
   Offset offset;
   int midpoint;
+  const std::uint8_t* values;  ///< of a table's 16 nibbles, each value that dot products multiply; or null
+  const float* floats;         ///< and each value less the midpoint; or null
+  ExpandHeader expand;         ///< for headers of another kind than scales and minima or zeros; or null
   std::size_t minima_offset, zeros_offset;  ///< in a group's header
   std::size_t header_bytes, groups_per_record, lines_bytes, record_bytes, panel_bytes;
   const std::uint8_t* panels;

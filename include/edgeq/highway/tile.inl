@@ -19,17 +19,29 @@ struct Block {
   // A row of 16 columns is a cache line.
   alignas(64) float scale[StreamCount][edgeq::panel_columns];
   float offset[StreamCount][edgeq::panel_columns];       // the minimum, or the zero
-  std::int32_t zero[StreamCount][edgeq::panel_columns];  // as an integer; unset if has_minima
+  std::int32_t zero[StreamCount][edgeq::panel_columns];  // as an integer; beside a minimum, the midpoint
+  const std::uint8_t* values;                            // a codebook's, or null
+  const float* floats;
+  float midpoint;
   float out[StreamCount * RowCount][edgeq::panel_columns];
 };
 
-/// Scales and offsets of a group, as floats.
-HWY_INLINE void load_header(const Weights& w, const std::uint8_t* header, float* scale, float* offset,
-                            std::int32_t* integer_zero) {
+/// Scales and offsets of the group whose header is number `index` of those at `headers`, as floats.
+HWY_INLINE void load_header(const Weights& w, const std::uint8_t* headers, std::size_t index, float* scale,
+                            float* offset, std::int32_t* integer_zero) {
   if (w.header_bytes == 0) return;
-  convert_columns(w.scale, header, scale);
-  if (w.offset == Offset::float_minimum) return convert_columns(w.scale, header + w.minima_offset, offset);
+  const std::uint8_t* header = headers + index * w.header_bytes;
+  if (w.expand != nullptr)
+    w.expand(headers, index, scale, offset);
+  else
+    convert_columns(w.scale, header, scale);
   const FloatTag d;
+  if (w.offset == Offset::float_minimum) {
+    if (w.expand == nullptr) convert_columns(w.scale, header + w.minima_offset, offset);
+    for (std::size_t i = 0; i < edgeq::panel_columns; i += hn::Lanes(d))
+      hn::StoreU(hn::Set(IntTag(), w.midpoint), IntTag(), integer_zero + i);
+    return;
+  }
   const hn::Rebind<std::uint8_t, IntTag> narrow;
   for (std::size_t i = 0; i < edgeq::panel_columns; i += hn::Lanes(d)) {
     const Int zero = w.offset == Offset::symmetric
@@ -99,6 +111,9 @@ void run_tile(const Multiplication& a, const std::size_t (&panel)[StreamCount], 
   b.plane_bytes = a.rows.plane_bytes;
   b.per_group = a.rows.per_group;
   b.has_minima = w.header_bytes != 0 && w.offset == Offset::float_minimum;
+  b.values = w.values;
+  b.floats = w.floats;
+  b.midpoint = static_cast<float>(w.midpoint);
   std::memset(b.out, 0, sizeof(b.out));
 
   std::size_t block = 0;
@@ -106,8 +121,7 @@ void run_tile(const Multiplication& a, const std::size_t (&panel)[StreamCount], 
     const std::size_t record = g / w.groups_per_record * w.record_bytes, place = g % w.groups_per_record;
     const std::size_t first_line = record + w.groups_per_record * w.header_bytes + place * w.lines_bytes;
     for (std::size_t s = 0; s < StreamCount; ++s)
-      load_header(w, w.panels + panel[s] * w.panel_bytes + record + place * w.header_bytes, b.scale[s],
-                  b.offset[s], b.zero[s]);
+      load_header(w, w.panels + panel[s] * w.panel_bytes + record, place, b.scale[s], b.offset[s], b.zero[s]);
     if (b.per_group)
       for (std::size_t m = 0; m < RowCount; ++m)
         b.x_scale[m] = reinterpret_cast<const float*>(x[m] + a.rows.scales_offset)[g];
@@ -118,8 +132,8 @@ void run_tile(const Multiplication& a, const std::size_t (&panel)[StreamCount], 
       const std::size_t count = left < groups.accumulation_block ? left : groups.accumulation_block;
       b.lines = (count - 1) / Kernel::k_per_line + 1;
       for (std::size_t s = 0; s < StreamCount; ++s)
-        b.line[s] =
-            w.panels + panel[s] * w.panel_bytes + first_line + k / Kernel::k_per_line * edgeq::line_bytes;
+        b.line[s] = w.panels + panel[s] * w.panel_bytes + first_line +
+                    k / Kernel::k_per_line * Kernel::bytes_per_line;
       for (std::size_t m = 0; m < RowCount; ++m) {
         b.x[m] = x[m] + (g * groups.x_group + k) * Kernel::x_bytes;
         if (Kernel::is_integer)

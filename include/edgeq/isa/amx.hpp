@@ -22,10 +22,12 @@ namespace amx_int8 {
 
 using avx512_vnni::Simd;
 
+#include "edgeq/kernel/codes.inl"
+#include "edgeq/kernel/group_header.inl"
 #include "edgeq/kernel/panel_walk.inl"
 #include "edgeq/kernel/prepare_rows.inl"
 
-// Over both.
+// Over these.
 #include "edgeq/kernel/blocked.inl"
 #include "edgeq/kernel/integer_scaling.inl"
 
@@ -49,10 +51,12 @@ namespace amx_bf16 {
 using avx512_bf16::Bf16Decoder;
 using avx512_bf16::Simd;
 
+#include "edgeq/kernel/codes.inl"
+#include "edgeq/kernel/group_header.inl"
 #include "edgeq/kernel/panel_walk.inl"
 #include "edgeq/kernel/prepare_rows.inl"
 
-// Over both.
+// Over these.
 #include "edgeq/kernel/bf16_scaling.inl"
 #include "edgeq/kernel/blocked.inl"
 

@@ -45,6 +45,9 @@ struct Simd {
   static EDGEQ_INLINE Int shift_right(Int a) {
     return _mm256_srai_epi32(a, Count);
   }
+  static EDGEQ_INLINE Int shift_right_by(Int a, int count) {
+    return _mm256_srl_epi32(a, _mm_cvtsi32_si128(count));
+  }
   static EDGEQ_INLINE std::int32_t reduce_add(Int a) {
     __m128i s = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
     s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4E));
@@ -60,28 +63,35 @@ struct Simd {
     _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(words, words));
   }
 
-  static EDGEQ_INLINE Int low_nibbles(Int codes) { return _mm256_and_si256(codes, _mm256_set1_epi8(15)); }
-  static EDGEQ_INLINE Int high_nibbles(Int codes) { return low_nibbles(_mm256_srli_epi16(codes, 4)); }
-
-  /// vpmaddubsw saturates at 2^15, so codes go in as nibbles: both halves of a line sum to at most 4 * 15 *
-  /// 128 = 7680.
-  static EDGEQ_INLINE void dot(codec::Nibble, Int& acc, Int codes, const Int (&x)[2]) {
-    const Int pairs = _mm256_add_epi16(_mm256_maddubs_epi16(low_nibbles(codes), x[0]),
-                                       _mm256_maddubs_epi16(high_nibbles(codes), x[1]));
-    acc = add(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+  static EDGEQ_INLINE Int broadcast_16(const std::uint8_t* p) {
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
-  /// A byte code is 16 * high + low; 255 * 128 * 2 would saturate, and the sign trick fails for -128 x -128.
-  static EDGEQ_INLINE void dot(codec::Byte, Int& acc, Int codes, const Int (&x)[1]) {
-    const Int low = _mm256_maddubs_epi16(low_nibbles(codes), x[0]);
-    const Int high = _mm256_maddubs_epi16(high_nibbles(codes), x[0]);
-    acc = add(acc, add(_mm256_madd_epi16(low, _mm256_set1_epi16(1)),
-                       _mm256_madd_epi16(high, _mm256_set1_epi16(16))));
-  }
+  static EDGEQ_INLINE Int lookup_bytes(Int table, Int indices) { return _mm256_shuffle_epi8(table, indices); }
 
-  template <class Codec, std::size_t I>
-  static EDGEQ_INLINE Int extract(Int codes) {
-    return _mm256_and_si256(_mm256_srli_epi32(codes, (code_shift<Codec, I>)),
-                            _mm256_set1_epi32(Codec::maximum));
+  /// vpmaddubsw saturates at 2^15: as many sums of two products as stay below are added before they are
+  /// widened. Values up to 255 go in as 16 * high + low; 255 * 128 * 2 would saturate by itself, and the sign
+  /// trick fails for -128 x -128.
+  template <int Largest, std::size_t Words>
+  static EDGEQ_INLINE void dot(Int& acc, const Int (&values)[Words], const Int (&x)[Words]) {
+    constexpr std::size_t fit = 32767 / (2 * 128 * Largest);
+    if constexpr (fit != 0) {
+      constexpr std::size_t step = fit < Words ? fit : Words;
+      EDGEQ_FOR (i, Words / step) {
+        Int pairs = _mm256_maddubs_epi16(values[i * step], x[i * step]);
+        EDGEQ_FOR (j, step - 1)
+          pairs =
+              _mm256_add_epi16(pairs, _mm256_maddubs_epi16(values[i * step + j + 1], x[i * step + j + 1]));
+        acc = add(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+      }
+    } else {
+      const Int mask = _mm256_set1_epi8(15);
+      EDGEQ_FOR (i, Words) {
+        const Int low = _mm256_maddubs_epi16(_mm256_and_si256(values[i], mask), x[i]);
+        const Int high = _mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(values[i], 4), mask), x[i]);
+        acc = add(acc, add(_mm256_madd_epi16(low, _mm256_set1_epi16(1)),
+                           _mm256_madd_epi16(high, _mm256_set1_epi16(16))));
+      }
+    }
   }
 
   static EDGEQ_INLINE Float set1(float v) { return _mm256_set1_ps(v); }
@@ -107,6 +117,12 @@ struct Simd {
     const Int is_nan = _mm256_cmpgt_epi32(bit_and(u, set1(0x7FFFFFFF)), set1(0x7F800000));
     const Int rounded = add(u, add(odd, set1(0x7FFF)));
     return bit_and(_mm256_blendv_epi8(rounded, bit_or(u, set1(0x400000)), is_nan), set1(-65536));
+  }
+
+  static EDGEQ_INLINE Float lookup(const float* table, Int index) {
+    const Float low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), index);
+    const Float high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), index);
+    return _mm256_blendv_ps(low, high, from_bits(_mm256_slli_epi32(index, 28)));  // bit 3 as the sign
   }
 
   template <StoredFloat T>
@@ -169,12 +185,9 @@ struct Simd : avx2::Simd {
   static EDGEQ_INLINE void dot_4(Int& acc, Int codes, Int x) {
     asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(codes), "x"(x));
   }
-  static EDGEQ_INLINE void dot(codec::Nibble, Int& acc, Int codes, const Int (&x)[2]) {
-    dot_4(acc, low_nibbles(codes), x[0]);
-    dot_4(acc, high_nibbles(codes), x[1]);
-  }
-  static EDGEQ_INLINE void dot(codec::Byte, Int& acc, Int codes, const Int (&x)[1]) {
-    dot_4(acc, codes, x[0]);
+  template <int, std::size_t Words>
+  static EDGEQ_INLINE void dot(Int& acc, const Int (&values)[Words], const Int (&x)[Words]) {
+    EDGEQ_FOR (w, Words) dot_4(acc, values[w], x[w]);
   }
 };
 

@@ -27,24 +27,48 @@ struct Simd : avx512_vnni::Simd {
   }
 };
 
+#include "edgeq/kernel/codes.inl"
+
 /// 16-bit weights are bf16 already.
 template <class Format>
 struct Bf16Decoder {
   static EDGEQ_INLINE void load() {}
-  static EDGEQ_INLINE void decode(__m512i line, __m512i (&pair)[1]) { pair[0] = line; }
+  static EDGEQ_INLINE void decode(const std::uint8_t* line, __m512i (&pair)[1]) {
+    pair[0] = Simd::load_codes(line);
+  }
 };
 
 /// Nibbles: vpermw looks up the low five bits of every 16-bit word in 32 entries; sixteen values twice make
 /// the fifth bit, the neighbour's, immaterial. Shifts bring k 0 and 2, 1 and 3, 4 and 6, 5 and 7 down.
 template <class Format>
-requires(std::same_as<typename Format::Codec, codec::Nibble>) struct Bf16Decoder<Format> {
+requires(Format::Codec::bits == 4) struct Bf16Decoder<Format> {
   __m512i table;
   EDGEQ_INLINE void load() { table = _mm512_load_si512(nibble_table<Format>.words); }
-  EDGEQ_INLINE void decode(__m512i line, __m512i (&pair)[4]) const {
+  EDGEQ_INLINE void decode(const std::uint8_t* packed, __m512i (&pair)[4]) const {
+    const __m512i line = Simd::load_codes(packed);
     pair[0] = _mm512_permutexvar_epi16(line, table);
     pair[1] = _mm512_permutexvar_epi16(_mm512_srli_epi16(line, 8), table);
     pair[2] = _mm512_permutexvar_epi16(_mm512_srli_epi16(line, 4), table);
     pair[3] = _mm512_permutexvar_epi16(_mm512_srli_epi16(line, 12), table);
+  }
+};
+
+/// Six bits: vpermi2w looks up the low six bits of every 16-bit word in 64 entries. Bytes of codes hold k 0
+/// and 2 in the lower halves of words, 1 and 3 in the upper ones.
+template <class Format>
+requires(Format::Codec::bits == 6) struct Bf16Decoder<Format> {
+  __m512i low, high;
+  EDGEQ_INLINE void load() {
+    low = _mm512_load_si512(six_bit_table<Format>.words);
+    high = _mm512_load_si512(six_bit_table<Format>.words + 32);
+  }
+  EDGEQ_INLINE void decode(const std::uint8_t* packed, __m512i (&pair)[8]) const {
+    __m512i codes[4];
+    unpack_codes<typename Format::Codec>(packed, codes);
+    EDGEQ_FOR (w, 4) {
+      pair[2 * w] = _mm512_permutex2var_epi16(low, codes[w], high);
+      pair[2 * w + 1] = _mm512_permutex2var_epi16(low, _mm512_srli_epi16(codes[w], 8), high);
+    }
   }
 };
 
@@ -62,7 +86,8 @@ requires(Format::Codec::bits == 8) struct Bf16Decoder<Format> {
       high[i] = _mm512_load_si512(byte_table<Format>.high + i * 64);
     }
   }
-  EDGEQ_INLINE void decode(__m512i line, __m512i (&pair)[2]) const {
+  EDGEQ_INLINE void decode(const std::uint8_t* packed, __m512i (&pair)[2]) const {
+    const __m512i line = Simd::load_codes(packed);
     __m512i lower = _mm512_permutex2var_epi8(low[0], line, low[1]);
     __m512i upper = _mm512_permutex2var_epi8(high[0], line, high[1]);
     constexpr int a_or_b_and_c = 0xF8;
@@ -80,10 +105,11 @@ requires(Format::Codec::bits == 8) struct Bf16Decoder<Format> {
   }
 };
 
+#include "edgeq/kernel/group_header.inl"
 #include "edgeq/kernel/panel_walk.inl"
 #include "edgeq/kernel/prepare_rows.inl"
 
-// Over both.
+// Over these.
 #include "edgeq/kernel/bf16_scaling.inl"
 #include "edgeq/kernel/blocked.inl"
 

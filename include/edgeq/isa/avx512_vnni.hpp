@@ -46,6 +46,9 @@ struct Simd {
   static EDGEQ_INLINE Int shift_right(Int a) {
     return _mm512_srai_epi32(a, Count);
   }
+  static EDGEQ_INLINE Int shift_right_by(Int a, int count) {
+    return _mm512_srl_epi32(a, _mm_cvtsi32_si128(count));
+  }
   static EDGEQ_INLINE std::int32_t reduce_add(Int a) { return _mm512_reduce_add_epi32(a); }
   static EDGEQ_INLINE std::int32_t reduce_max(Int a) { return _mm512_reduce_max_epi32(a); }
   static EDGEQ_INLINE void store_bytes(std::int8_t* p, Int a) {
@@ -57,20 +60,16 @@ struct Simd {
   static EDGEQ_INLINE void dot_4(Int& acc, Int codes, Int x) {
     asm("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(codes), "v"(x));
   }
-  static EDGEQ_INLINE void dot(codec::Nibble, Int& acc, Int codes, const Int (&x)[2]) {
-    const Int mask = _mm512_set1_epi8(15);
-    dot_4(acc, _mm512_and_si512(codes, mask), x[0]);
-    dot_4(acc, _mm512_and_si512(_mm512_srli_epi16(codes, 4), mask), x[1]);
+  template <int, std::size_t Words>
+  static EDGEQ_INLINE void dot(Int& acc, const Int (&values)[Words], const Int (&x)[Words]) {
+    EDGEQ_FOR (w, Words) dot_4(acc, values[w], x[w]);
   }
-  static EDGEQ_INLINE void dot(codec::Byte, Int& acc, Int codes, const Int (&x)[1]) {
-    dot_4(acc, codes, x[0]);
+  static EDGEQ_INLINE Int broadcast_16(const std::uint8_t* p) {
+    return _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
-
-  /// Code I of each column's lane of a line, as an integer.
-  template <class Codec, std::size_t I>
-  static EDGEQ_INLINE Int extract(Int codes) {
-    return _mm512_and_si512(_mm512_srli_epi32(codes, (code_shift<Codec, I>)),
-                            _mm512_set1_epi32(Codec::maximum));
+  static EDGEQ_INLINE Int lookup_bytes(Int table, Int indices) { return _mm512_shuffle_epi8(table, indices); }
+  static EDGEQ_INLINE Float lookup(const float* table, Int index) {
+    return _mm512_permutexvar_ps(index, _mm512_loadu_ps(table));
   }
 
   static EDGEQ_INLINE Float set1(float v) { return _mm512_set1_ps(v); }

@@ -81,6 +81,9 @@ struct Simd {
   static Int shift_right(const Int& a) noexcept {
     return map<Int>([&](std::size_t i) { return a.lane[i] >> Count; });
   }
+  static Int shift_right_by(const Int& a, int count) noexcept {
+    return map<Int>([&](std::size_t i) { return a.lane[i] >> count; });
+  }
   static std::int32_t reduce_add(const Int& a) noexcept {
     std::int64_t sum = 0;
     for (std::int32_t v : a.lane) sum += v;
@@ -95,19 +98,26 @@ struct Simd {
     for (std::size_t i = 0; i < lanes; ++i) p[i] = static_cast<std::int8_t>(a.lane[i]);
   }
 
-  template <class Codec, std::size_t I>
-  static Int extract(const Int& codes) noexcept {
-    return map<Int>([&](std::size_t i) {
-      return static_cast<std::int32_t>(static_cast<std::uint32_t>(codes.lane[i]) >> code_shift<Codec, I>) &
-             Codec::maximum;
-    });
+  static Int broadcast_16(const std::uint8_t* p) noexcept {
+    return map<Int>([&](std::size_t i) { return load_word(p + i % 4 * 4); });
   }
-  template <class Codec, std::size_t Words>
-  static void dot(Codec, Int& acc, const Int& codes, const Int (&x)[Words]) noexcept {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((acc = add(acc, multiply(extract<Codec, I>(codes), byte_of<I % 4>(x[I / 4])))), ...);
-    }
-    (std::make_index_sequence<Codec::k_per_line>{});
+  static Int lookup_bytes(const Int& table, const Int& indices) noexcept {
+    std::uint8_t entries[lanes * 4], bytes[lanes * 4];
+    __builtin_memcpy(entries, table.lane, sizeof(entries));
+    __builtin_memcpy(bytes, indices.lane, sizeof(bytes));
+    for (std::uint8_t& byte : bytes) byte = entries[byte & 15];
+    return load_codes(bytes);
+  }
+  template <int, std::size_t Words>
+  static void dot(Int& acc, const Int (&values)[Words], const Int (&x)[Words]) noexcept {
+    for (std::size_t w = 0; w < Words; ++w)
+      for (std::size_t i = 0; i < lanes; ++i)
+        for (int shift = 0; shift < 32; shift += 8) {
+          const auto value =
+              static_cast<std::uint8_t>(static_cast<std::uint32_t>(values[w].lane[i]) >> shift);
+          const auto code = static_cast<std::int8_t>(static_cast<std::uint32_t>(x[w].lane[i]) >> shift);
+          acc.lane[i] = wrap(std::int64_t{acc.lane[i]} + value * code);
+        }
   }
 
   static Float set1(float v) noexcept {
@@ -154,6 +164,9 @@ struct Simd {
     return map<Int>(
         [&](std::size_t i) { return wrap(std::int64_t{BFloat16::from_float(a.lane[i]).bits} << 16); });
   }
+  static Float lookup(const float* table, const Int& index) noexcept {
+    return map<Float>([&](std::size_t i) { return table[index.lane[i] & 15]; });
+  }
   template <StoredFloat T>
   static Float load_stored(const void* p) noexcept {
     return map<Float>([&](std::size_t i) { return element<T>(p, i * sizeof(T)); });
@@ -170,13 +183,6 @@ struct Simd {
   }
 
  private:
-  template <std::size_t I>
-  static Int byte_of(const Int& words) noexcept {
-    return map<Int>([&](std::size_t i) {
-      return std::int32_t{
-          static_cast<std::int8_t>(static_cast<std::uint32_t>(words.lane[i]) >> (8 * I) & 255u)};
-    });
-  }
   template <StoredFloat T>
   static float element(const void* p, std::size_t offset) noexcept {
     T value;

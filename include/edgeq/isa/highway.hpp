@@ -17,13 +17,28 @@ constexpr edgeq_highway::Stored stored_as(FloatType type) noexcept {
                                   : edgeq_highway::Stored::bf16;
 }
 
-/// Integer formats of the two codecs that kernels.cc knows.
+/// Formats of codes that stand for integers or name entries of a table.
 template <class Format>
-concept CodedFormat = Format::is_integer && requires {
+concept CodedFormat = requires {
   typename Format::Offset;
-  typename Format::Scale;
-} &&(std::same_as<typename Format::Codec, codec::Nibble> ||
-     std::same_as<typename Format::Codec, codec::Byte>);
+  typename Format::Codec;
+}
+&&(codec::IntegerCodec<typename Format::Codec> || codec::Codebook<typename Format::Codec>);
+
+/// Headers that kernels.cc reads itself: 16 scales, then minima or zeros.
+template <class Format>
+concept PlainHeader = Format::Codec::unit == 1.0f && requires {
+  requires StoredFloat<typename Format::Scale>;
+};
+
+/// Any other header, by the generic kernels' rules.
+template <class Format>
+void expand_header(const std::uint8_t* headers, std::size_t index, float* scales, float* minima) noexcept {
+  using Header = generic::GroupHeader<Format>;
+  generic::Simd::store_stored<float>(scales, Header::scale({headers, index}, 0));
+  if constexpr (Format::Offset::has_minima)
+    generic::Simd::store_stored<float>(minima, Header::minimum({headers, index}, 0));
+}
 
 /// Unquantized weights.
 template <class Format>
@@ -40,22 +55,31 @@ concept ScaledFormat = !Format::is_integer && Format::header_bytes != 0 && requi
    std::same_as<typename Format::Codec, codec::FloatByte<Float8E5M2>>);
 
 template <class Format, class Activation>
-concept HasKernel = CodedFormat<Format> ||
-    (!Activation::is_integer && (FloatFormat<Format> || ScaledFormat<Format>));
+concept HasKernel = (CodedFormat<Format> && (Format::is_integer || !Activation::is_integer)) ||
+                    (!Activation::is_integer && (FloatFormat<Format> || ScaledFormat<Format>));
 
 template <class Format>
 constexpr edgeq_highway::Weights describe(const PanelGeometry& g, const std::uint8_t* panels) noexcept {
   edgeq_highway::Weights w{};
   if constexpr (CodedFormat<Format>) {
+    using Codec = typename Format::Codec;
     using Offset = typename Format::Offset;
-    w.element = Format::Codec::bits == 4 ? edgeq_highway::Stored::nibble : edgeq_highway::Stored::byte;
-    w.scale = stored_as(float_type<typename Format::Scale>);
+    w.element = Codec::bits == 4   ? edgeq_highway::Stored::nibble
+                : Codec::bits == 6 ? edgeq_highway::Stored::six_bits
+                                   : edgeq_highway::Stored::byte;
+    if constexpr (codec::Codebook<Codec>) w.floats = Codec::floats.data();
+    if constexpr (codec::Codebook<Codec> && codec::IntegerCodec<Codec>) w.values = Codec::values.data();
+    if constexpr (PlainHeader<Format>) {
+      w.scale = stored_as(float_type<typename Format::Scale>);
+      w.minima_offset = Format::minima_offset;
+      w.zeros_offset = Format::zeros_offset;
+    } else {
+      w.expand = &expand_header<Format>;
+    }
     w.offset = Offset::has_minima  ? edgeq_highway::Offset::float_minimum
                : Offset::has_zeros ? edgeq_highway::Offset::integer_zero
                                    : edgeq_highway::Offset::symmetric;
-    w.midpoint = Format::Codec::midpoint;
-    w.minima_offset = Format::minima_offset;
-    w.zeros_offset = Format::zeros_offset;
+    w.midpoint = Offset::has_minima && !Offset::from_midpoint ? 0 : Codec::midpoint;
   } else if constexpr (ScaledFormat<Format>) {
     w.element = Format::Element::has_infinities ? edgeq_highway::Stored::e5m2 : edgeq_highway::Stored::e4m3;
     w.scale = edgeq_highway::Stored::f32;

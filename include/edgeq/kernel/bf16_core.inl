@@ -25,7 +25,7 @@ struct Bf16Core {
   EDGEQ_INLINE void load() noexcept { decoder.load(); }
   EDGEQ_INLINE void unpack_line(const std::uint8_t* line, std::uint8_t* rows) const noexcept {
     typename Simd::Int pair[pairs];
-    decoder.decode(Simd::load_codes(line), pair);
+    decoder.decode(line, pair);
     EDGEQ_FOR (p, pairs) Simd::store_codes(rows + p * line_bytes, pair[p]);
   }
 
@@ -34,13 +34,13 @@ struct Bf16Core {
     amx::dot_bf16<C, A, B>();
   }
 
-  static EDGEQ_INLINE Header load_header(const std::uint8_t* packed, std::size_t r) noexcept {
-    return Scaling::load_header(packed, r * Simd::lanes);
+  static EDGEQ_INLINE Header load_header(const HeaderPlace& place, std::size_t r) noexcept {
+    return Scaling::load_header(place, r * Simd::lanes);
   }
   static EDGEQ_INLINE Row row(const GemmArguments& g, std::size_t m) noexcept { return {&g, m}; }
 
   static EDGEQ_INLINE void add_block(Float& out, const std::uint8_t* sum, const std::uint8_t*,
-                                     const Header& header, const std::uint8_t*, std::size_t, const Row& row,
+                                     const Header& header, const HeaderPlace&, std::size_t, const Row& row,
                                      const ChunkBlock& block) noexcept {
     Scaling::add_block(out, Simd::template load_stored<float>(sum), header,
                        Scaling::sum_of_x(*row.g, row.m, block.group, block.k_begin));

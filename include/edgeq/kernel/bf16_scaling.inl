@@ -16,18 +16,16 @@ struct Bf16Scaling {
   struct Header {
     Float scale, offset;
   };
-  static EDGEQ_INLINE Header load_header(const std::uint8_t* packed, std::size_t column) noexcept {
+  static EDGEQ_INLINE Header load_header(const HeaderPlace& place, std::size_t column) noexcept {
     Header header;  // an implicit constructor would not belong to the region: no initializers
     header.scale = header.offset = Simd::set1(1.0f);
     if constexpr (is_scaled) {
-      using Scale = typename Format::Scale;
-      header.scale = Simd::template load_stored<Scale>(packed + column * sizeof(Scale));
+      header.scale = GroupHeader<Format>::scale(place, column);
       if constexpr (Format::Offset::has_minima)
-        header.offset =
-            Simd::template load_stored<Scale>(packed + Format::minima_offset + column * sizeof(Scale));
+        header.offset = GroupHeader<Format>::minimum(place, column);
       else if constexpr (Format::Offset::has_zeros)
-        header.offset = Simd::to_float(Simd::subtract(
-            Simd::set1(Format::Codec::midpoint), Simd::widen_bytes(packed + Format::zeros_offset + column)));
+        header.offset = Simd::to_float(
+            Simd::subtract(Simd::set1(Format::Codec::midpoint), GroupHeader<Format>::zero(place, column)));
     }
     return header;
   }
@@ -67,7 +65,7 @@ void round_rows(const PrepareArguments& p) noexcept {
     std::byte* row = p.prepared + m * p.layout.row_bytes;
     auto* sums = reinterpret_cast<float*>(row + p.layout.sums_offset);
     for (std::size_t g = 0; g < s.groups; ++g) {
-      const std::size_t length = s.group_length(g), padded = round_up(length, PanelGeometry::x_step);
+      const std::size_t length = s.group_length(g), padded = round_up(length, s.x_step);
       const XElements x = row_of_x(p, m).from(g * s.group);
       auto* to = reinterpret_cast<std::uint16_t*>(row) + g * s.x_group;
       typename Simd::Float sum = Simd::set1(0.0f);

@@ -27,12 +27,12 @@ struct BlockedFma {
       for (std::size_t s = 0; s < panels; ++s) {
         const std::uint8_t* first = g.panels + panel[s] * g.geometry->panel_bytes;
         const std::uint8_t* line = first + lines_offset<Format>(*g.geometry, block.group) +
-                                   block.k_begin / Format::k_per_line * line_bytes;
+                                   block.k_begin / Format::k_per_line * Format::bytes_per_line;
         typename Weight::Header header[registers];
         EDGEQ_FOR (r, registers)
           header[r] =
-              Weight::load_header(first + header_offset<Format>(*g.geometry, block.group), r * Simd::lanes);
-        for (std::size_t l = 0; l < block.lines; ++l, line += line_bytes) {
+              Weight::load_header(header_place<Format>(first, *g.geometry, block.group), r * Simd::lanes);
+        for (std::size_t l = 0; l < block.lines; ++l, line += Format::bytes_per_line) {
           Simd::prefetch(line + prefetch_bytes);
           const auto element = [&]<std::size_t I>(std::integral_constant<std::size_t, I>)
                                    EDGEQ_INLINE_LAMBDA {

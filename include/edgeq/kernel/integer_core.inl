@@ -15,19 +15,13 @@ struct IntegerCore {
   static constexpr bool is_tile_row = Format::Codec::bits == 8;
 
   EDGEQ_INLINE void load() noexcept {}
-  /// Nibbles of four and four k make two rows.
+  /// Every four k make a row.
   EDGEQ_INLINE void unpack_line(const std::uint8_t* line, std::uint8_t* rows) const noexcept {
     constexpr std::size_t bytes = Simd::lanes * 4;
     EDGEQ_FOR (r, line_bytes / bytes) {
-      const typename Simd::Int codes = Simd::load_codes(line + r * bytes);
-      if constexpr (is_tile_row) {
-        Simd::store_codes(rows + r * bytes, codes);
-      } else {
-        const typename Simd::Int mask = Simd::set1(0x0F0F0F0F);
-        Simd::store_codes(rows + r * bytes, Simd::bit_and(codes, mask));
-        Simd::store_codes(rows + line_bytes + r * bytes,
-                          Simd::bit_and(Simd::template shift_right<4>(codes), mask));
-      }
+      typename Simd::Int values[Format::k_per_line / 4];
+      unpack_values<typename Format::Codec>(line + r * bytes, values);
+      EDGEQ_FOR (w, Format::k_per_line / 4) Simd::store_codes(rows + w * line_bytes + r * bytes, values[w]);
     }
   }
 
@@ -36,16 +30,16 @@ struct IntegerCore {
     amx::dot_signed_unsigned<C, A, B>();
   }
 
-  static EDGEQ_INLINE Header load_header(const std::uint8_t* packed, std::size_t r) noexcept {
-    return Scaling::load_header(packed, r * Simd::lanes);
+  static EDGEQ_INLINE Header load_header(const HeaderPlace& place, std::size_t r) noexcept {
+    return Scaling::load_header(place, r * Simd::lanes);
   }
   static EDGEQ_INLINE Row row(const GemmArguments& g, std::size_t m) noexcept { return Scaling::row(g, m); }
 
   static EDGEQ_INLINE void add_block(Float& out, const std::uint8_t* high, const std::uint8_t* low,
-                                     const Header& header, const std::uint8_t* packed, std::size_t column,
+                                     const Header& header, const HeaderPlace& place, std::size_t column,
                                      const Row& row, const ChunkBlock& block) noexcept {
     const typename Simd::Int sum =
-        Simd::add(Simd::load_codes(low), Scaling::start(packed, column, row.sum(block.index)));
+        Simd::add(Simd::load_codes(low), Scaling::start(place, column, row.sum(block.index)));
     Scaling::add_block(out, Simd::load_codes(high), sum, header, row, block.group, block.index);
   }
   static EDGEQ_INLINE Float finish(Float out, const GemmArguments& g, std::size_t m,

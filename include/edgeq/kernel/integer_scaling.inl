@@ -12,7 +12,6 @@ template <class Format, class Activation>
 struct IntegerScaling {
   using Codec = typename Format::Codec;
   using Offset = typename Format::Offset;
-  using Scale = typename Format::Scale;
   using Int = typename Simd::Int;
   using Float = typename Simd::Float;
 
@@ -32,25 +31,21 @@ struct IntegerScaling {
   }
 
   /// The value an accumulator starts at, so that the zero point costs nothing in the loop.
-  static EDGEQ_INLINE Int start(const std::uint8_t* header, std::size_t column, std::int32_t sum) noexcept {
+  static EDGEQ_INLINE Int start(const HeaderPlace& header, std::size_t column, std::int32_t sum) noexcept {
     if constexpr (Offset::has_zeros)
-      return Simd::multiply(Simd::widen_bytes(header + Format::zeros_offset + column), Simd::set1(-sum));
-    else if constexpr (Offset::has_minima)
-      return Simd::set1(0);
+      return Simd::multiply(GroupHeader<Format>::zero(header, column), Simd::set1(-sum));
     else
-      return Simd::set1(-Codec::midpoint * sum);
+      return Simd::set1(Offset::from_midpoint ? -Codec::midpoint * sum : 0);
   }
 
   /// Scales and minima of a register of columns.
   struct Header {
     Float scale, minimum;
   };
-  static EDGEQ_INLINE Header load_header(const std::uint8_t* packed, std::size_t column) noexcept {
+  static EDGEQ_INLINE Header load_header(const HeaderPlace& place, std::size_t column) noexcept {
     Header header;  // an implicit constructor would not belong to the region: no initializers
-    header.scale = header.minimum = Simd::template load_stored<Scale>(packed + column * sizeof(Scale));
-    if constexpr (Offset::has_minima)
-      header.minimum =
-          Simd::template load_stored<Scale>(packed + Format::minima_offset + column * sizeof(Scale));
+    header.scale = header.minimum = GroupHeader<Format>::scale(place, column);
+    if constexpr (Offset::has_minima) header.minimum = GroupHeader<Format>::minimum(place, column);
     return header;
   }
 

@@ -2,7 +2,8 @@
 // Skeleton of vector kernels for bf16 dot products: any weights that bf16 holds exactly times bf16
 // activations. Included once inside each ISA's region, over a Simd of 16 lanes and
 //   Bf16Decoder<Format>        load() its tables; decode(line, pairs): a line as pairs of bf16, two k in each
-//   lane dot_2(acc, pair, x)        acc += the products of both k
+//                              lane
+//   dot_2(acc, pair, x)        acc += the products of both k
 
 template <class Format>
 struct PanelBf16 {
@@ -41,7 +42,7 @@ struct PanelBf16 {
       const std::uint8_t* line[Streams];
       EDGEQ_FOR (s, Streams)
         line[s] = g.panels + panel[s] * geometry.panel_bytes + lines_offset<Format>(geometry, group) +
-                  k_begin / Format::k_per_line * line_bytes;
+                  k_begin / Format::k_per_line * Format::bytes_per_line;
       const std::uint8_t* x[Rows];
       EDGEQ_FOR (m, Rows) x[m] = x_of(g, row + m, group, k_begin);
       Float acc[Rows][Streams][chains];
@@ -55,16 +56,16 @@ struct PanelBf16 {
         EDGEQ_FOR (s, Streams) {
           Simd::prefetch(line[s] + prefetch_bytes);
           Int weights[pairs];
-          decoder.decode(Simd::load_codes(line[s]), weights);
+          decoder.decode(line[s], weights);
           EDGEQ_FOR (m, Rows)
             EDGEQ_FOR (p, pairs) Simd::dot_2(acc[m][s][p % chains], weights[p], operand[m][p]);
-          line[s] += line_bytes;
+          line[s] += Format::bytes_per_line;
         }
         EDGEQ_FOR (m, Rows) x[m] += 4 * pairs;
       });
       EDGEQ_FOR (s, Streams) {
         const typename Scaling::Header header = Scaling::load_header(
-            g.panels + panel[s] * geometry.panel_bytes + header_offset<Format>(geometry, group), 0);
+            header_place<Format>(g.panels + panel[s] * geometry.panel_bytes, geometry, group), 0);
         EDGEQ_FOR (m, Rows) {
           Float sum = acc[m][s][0];
           if constexpr (chains == 2) sum = Simd::add(sum, acc[m][s][1]);
@@ -110,11 +111,11 @@ struct PanelBf16 {
         for (std::size_t s = 0; s < panels; ++s) {
           const std::uint8_t* line = g.panels + panel[s] * g.geometry->panel_bytes +
                                      lines_offset<Format>(*g.geometry, block.group) +
-                                     block.k_begin / Format::k_per_line * line_bytes;
-          for (std::size_t l = 0; l < block.lines; ++l, line += line_bytes) {
+                                     block.k_begin / Format::k_per_line * Format::bytes_per_line;
+          for (std::size_t l = 0; l < block.lines; ++l, line += Format::bytes_per_line) {
             Simd::prefetch(line + prefetch_bytes);
             Int pair[pairs];
-            decoder.decode(Simd::load_codes(line), pair);
+            decoder.decode(line, pair);
             EDGEQ_FOR (p, pairs) Simd::store_codes(w.unpacked[k2 + l * pairs + p][s], pair[p]);
           }
         }
@@ -148,7 +149,7 @@ struct PanelBf16 {
         }
         EDGEQ_FOR (s, panels) {
           const typename Scaling::Header header = Scaling::load_header(
-              g.panels + panel[s] * g.geometry->panel_bytes + header_offset<Format>(*g.geometry, block.group),
+              header_place<Format>(g.panels + panel[s] * g.geometry->panel_bytes, *g.geometry, block.group),
               0);
           EDGEQ_FOR (i, Rows)
             Scaling::add_block(out[i][s][0], acc[i][s], header,

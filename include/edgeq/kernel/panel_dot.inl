@@ -28,9 +28,11 @@ struct PanelDot {
     EDGEQ_FOR (s, Streams) {
       Simd::prefetch(line[s] + prefetch_bytes);
       EDGEQ_FOR (r, registers) {
-        const Int codes = Simd::load_codes(line[s] + r * Simd::lanes * 4);
+        Int values[words];
+        unpack_values<Codec>(line[s] + r * Simd::lanes * 4, values);
         EDGEQ_FOR (m, Rows)
-          EDGEQ_FOR (p, planes) Simd::dot(Codec{}, acc[m][s][r][p], codes, operand[m][p]);
+          EDGEQ_FOR (p, planes)
+            Simd::template dot<Codec::largest_value>(acc[m][s][r][p], values, operand[m][p]);
       }
     }
   }
@@ -52,8 +54,8 @@ struct PanelDot {
     std::size_t block = 0;
     const auto multiply_block = [&](std::size_t group, std::size_t k_begin,
                                     std::size_t lines) EDGEQ_INLINE_LAMBDA {
-      const std::uint8_t* header[Streams];
-      EDGEQ_FOR (s, Streams) header[s] = first[s] + header_offset<Format>(geometry, group);
+      HeaderPlace header[Streams];
+      EDGEQ_FOR (s, Streams) header[s] = header_place<Format>(first[s], geometry, group);
       Int acc[Rows][Streams][registers][planes];
       EDGEQ_FOR (m, Rows)
         EDGEQ_FOR (s, Streams)
@@ -63,13 +65,14 @@ struct PanelDot {
           }
       const std::uint8_t* line[Streams];
       EDGEQ_FOR (s, Streams)
-        line[s] = first[s] + lines_offset<Format>(geometry, group) + k_begin / Codec::k_per_line * line_bytes;
+        line[s] = first[s] + lines_offset<Format>(geometry, group) +
+                  k_begin / Format::k_per_line * Format::bytes_per_line;
       const std::int8_t* x[Rows];
       EDGEQ_FOR (m, Rows)
         x[m] = reinterpret_cast<const std::int8_t*>(rows[m].data) + group * geometry.x_group + k_begin;
       for_each_line<Format>(lines, [&]() EDGEQ_INLINE_LAMBDA {
         accumulate<Rows, Streams>(acc, line, x, g.layout.plane_bytes);
-        EDGEQ_FOR (s, Streams) line[s] += line_bytes;
+        EDGEQ_FOR (s, Streams) line[s] += Format::bytes_per_line;
         EDGEQ_FOR (m, Rows) x[m] += Codec::k_per_line;
       });
       EDGEQ_FOR (s, Streams)

@@ -28,9 +28,10 @@ struct PanelFma {
       Header header[Streams][registers];
       EDGEQ_FOR (s, Streams) {
         const std::uint8_t* first = g.panels + panel[s] * geometry.panel_bytes;
-        line[s] = first + lines_offset<Format>(geometry, group) + k_begin / Format::k_per_line * line_bytes;
+        line[s] = first + lines_offset<Format>(geometry, group) +
+                  k_begin / Format::k_per_line * Format::bytes_per_line;
         EDGEQ_FOR (r, registers) {
-          header[s][r] = Weight::load_header(first + header_offset<Format>(geometry, group), r * Simd::lanes);
+          header[s][r] = Weight::load_header(header_place<Format>(first, geometry, group), r * Simd::lanes);
         }
       }
       const float* x[Rows];
@@ -51,7 +52,7 @@ struct PanelFma {
         }
         (std::make_index_sequence<Format::k_per_line>{});
         EDGEQ_FOR (s, Streams) {
-          line[s] += line_bytes;
+          line[s] += Format::bytes_per_line;
           Simd::prefetch(line[s] + prefetch_bytes);
         }
         EDGEQ_FOR (m, Rows) x[m] += Format::k_per_line;

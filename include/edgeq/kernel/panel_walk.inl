@@ -90,8 +90,10 @@ EDGEQ_INLINE void for_each_line(std::size_t lines, const Line& line) noexcept {
 
 /// The geometry's offsets, with what the format knows.
 template <class Format>
-EDGEQ_INLINE std::size_t header_offset(const PanelGeometry& geometry, std::size_t group) noexcept {
-  return geometry.header_offset(group, Format::groups_per_record, Format::header_bytes);
+EDGEQ_INLINE HeaderPlace header_place(const std::uint8_t* panel, const PanelGeometry& geometry,
+                                      std::size_t group) noexcept {
+  return {panel + geometry.headers_offset(group, Format::groups_per_record),
+          group % Format::groups_per_record};
 }
 template <class Format>
 EDGEQ_INLINE std::size_t lines_offset(const PanelGeometry& geometry, std::size_t group) noexcept {

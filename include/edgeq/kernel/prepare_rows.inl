@@ -175,8 +175,7 @@ void quantize_rows(const PrepareArguments& p) noexcept {
       for (std::size_t k = 0; k < length; k += s.accumulation_block) {
         const std::size_t rest = length - k,
                           block = rest < s.accumulation_block ? rest : s.accumulation_block;
-        const std::size_t padding =
-            (PanelGeometry::x_step - block % PanelGeometry::x_step) % PanelGeometry::x_step;
+        const std::size_t padding = (s.x_step - block % s.x_step) % s.x_step;
         *sums++ =
             quantize_block<Activation>(x.from(from + k), block, step, high + to + k, low + to + k, padding);
       }
@@ -193,7 +192,7 @@ void copy_rows(const PrepareArguments& p) noexcept {
     for (std::size_t g = 0; g < s.groups; ++g) {
       const XElements x = row_of_x(p, m).from(g * s.group);
       float* to = row + g * s.x_group;
-      const std::size_t length = s.group_length(g), padded = round_up(length, PanelGeometry::x_step);
+      const std::size_t length = s.group_length(g), padded = round_up(length, s.x_step);
       for (std::size_t k = 0; k < padded; k += Simd::lanes) {
         typename Simd::Float value = load_x(x, k, length);
         if constexpr (std::is_same_v<Activation, Bf16>) value = Simd::from_bits(Simd::bf16_bits(value));

@@ -17,11 +17,14 @@ namespace edgeq::inline EDGEQ_BASELINE {
 //   Int, Float, lanes            a register of `lanes` 32-bit integers or floats, one per output column
 //   accumulators, tile_rows      how many sums stay in registers, and how many rows of x a tile takes
 //   set1, add, subtract, multiply, divide, fma, min, max, clamp, bit_and, bit_or, shift_left<n>,
-//   shift_right<n> (of signed integers), reduce_add, reduce_max
+//   shift_right<n> (of signed integers), shift_right_by (of integers >= 0), reduce_add, reduce_max
 //   load_codes(line)             4 bytes for each of `lanes` columns; store_codes where codes are unpacked
 //   broadcast_4(x)               4 consecutive codes of x in every lane
-//   dot(Codec, acc, codes, x)    acc += the line's products: x holds one broadcast for each 4 k of the line
-//   extract<Codec, I>(codes)     code I of each lane, as an integer
+//   dot<Largest>(acc, values, x) acc += the products of the bytes of values[w] (unsigned, at most Largest)
+//   and of
+//                                x[w] (signed), summed over w
+//   broadcast_16, lookup_bytes   a table of 16 bytes, and its entries at bytes 0..15
+//   lookup(table, index)         entries of a table of 16 floats
 //   widen_bytes                  bytes as integers
 //   load_stored<T>, store_stored<T>              lanes floats of a stored type, from and to any address
 //   load_weight<T, I>(line)      element I of each lane of a line of float weights
@@ -40,11 +43,6 @@ EDGEQ_INLINE std::int32_t load_word(const void* p) noexcept {
   __builtin_memcpy(&word, p, sizeof(word));
   return word;
 }
-
-/// Where code I of a column stands in its 32-bit lane of a line.
-template <class Codec, std::size_t I>
-inline constexpr int code_shift = Codec::bits == 4 ? static_cast<int>(I % 4 * 8 + I / 4 * 4)
-                                                   : static_cast<int>(I * 8);
 
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The skeletons that a vector ISA includes inside its region, over its `Simd`.
+#include "edgeq/kernel/codes.inl"
+#include "edgeq/kernel/group_header.inl"
 #include "edgeq/kernel/panel_walk.inl"
 #include "edgeq/kernel/prepare_rows.inl"
 
-// Over both: parts.
+// Over these: parts.
 #include "edgeq/kernel/blocked.inl"
 #include "edgeq/kernel/float_weights.inl"
 #include "edgeq/kernel/integer_scaling.inl"

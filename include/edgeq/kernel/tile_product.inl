@@ -58,16 +58,16 @@ struct TileProduct {
       for (std::size_t b = 0; b < chunk.count; ++b) {
         const ChunkBlock& block = chunk.block[b];
         const std::uint8_t* line = first + lines_offset<Format>(geometry, block.group) +
-                                   block.k_begin / Format::k_per_line * line_bytes;
+                                   block.k_begin / Format::k_per_line * Format::bytes_per_line;
         const std::size_t k = block.lines * Format::k_per_line, padded = round_up(k, step(geometry));
         EDGEQ_FOR (r, registers)
-          w.header[b][s][r] = Core::load_header(first + header_offset<Format>(geometry, block.group), r);
+          w.header[b][s][r] = Core::load_header(header_place<Format>(first, geometry, block.group), r);
         if (Core::is_tile_row && k == padded) {
           w.weights[b][s] = line;
           continue;
         }
         w.weights[b][s] = to;
-        for (std::size_t l = 0; l < block.lines; ++l, line += line_bytes) {
+        for (std::size_t l = 0; l < block.lines; ++l, line += Format::bytes_per_line) {
           Simd::prefetch(line + prefetch_bytes);
           core.unpack_line(line, to);
           to += Format::k_per_line / row_k * line_bytes;
@@ -150,7 +150,7 @@ struct TileProduct {
       EDGEQ_FOR (r, registers) {
         const std::size_t lane = r * Simd::lanes;
         Core::add_block(out[r], w.sums[b][upper][i % 16] + lane * 4, w.sums[b][lower][i % 16] + lane * 4,
-                        w.header[b][s][r], headers + header_offset<Format>(*g.geometry, block.group), lane,
+                        w.header[b][s][r], header_place<Format>(headers, *g.geometry, block.group), lane,
                         x_row, block);
       }
     }

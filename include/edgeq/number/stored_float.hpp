@@ -7,7 +7,9 @@
 #include <cstdint>
 
 #include "edgeq/number/bf16.hpp"
+#include "edgeq/number/e8m0.hpp"
 #include "edgeq/number/f16.hpp"
+#include "edgeq/number/float8.hpp"
 
 namespace edgeq::inline EDGEQ_BASELINE {
 
@@ -15,8 +17,12 @@ namespace edgeq::inline EDGEQ_BASELINE {
 template <class T>
 concept StoredFloat = std::same_as<T, float> || std::same_as<T, BFloat16> || std::same_as<T, Float16>;
 
+/// A type in which the scales of groups may be stored: those, and the 8-bit scales of microscaling formats.
+template <class T>
+concept StoredScale = StoredFloat<T> || std::same_as<T, E8M0> || std::same_as<T, Float8E4M3>;
+
 /// The exact float value of a stored one.
-template <StoredFloat T>
+template <StoredScale T>
 constexpr float to_float(T value) noexcept {
   if constexpr (std::same_as<T, float>)
     return value;
@@ -56,8 +62,8 @@ constexpr void with_float_type(FloatType type, const Function& function) {
   }
 }
 
-/// "f32", "bf16" or "f16".
-template <StoredFloat T>
+/// "f32", "bf16", "f16", "e8m0" or "e4m3".
+template <StoredScale T>
 constexpr const char* stored_float_name() noexcept {
   if constexpr (std::same_as<T, float>)
     return "f32";

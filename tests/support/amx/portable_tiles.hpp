@@ -49,18 +49,15 @@ template <class Format>
 struct Bf16Decoder {
   static constexpr std::size_t pairs = Format::k_per_line / 2;
   void load() noexcept {}
-  void decode(const Simd::Int& line, Simd::Int (&pair)[pairs]) const noexcept {
+  void decode(const std::uint8_t* line, Simd::Int (&pair)[pairs]) const noexcept {
     if constexpr (pairs == 1) {
-      pair[0] = line;
+      pair[0] = Simd::load_codes(line);
     } else {
       // Pairs are k 0 and 2, 1 and 3 of each four.
       for (std::size_t p = 0; p < pairs; ++p)
         for (std::size_t lane = 0; lane < Simd::lanes; ++lane) {
-          const auto word = static_cast<std::uint32_t>(line.lane[lane]);
           const auto value = [&](std::size_t k) {
-            const std::size_t shift = Format::Codec::bits == 4 ? k % 4 * 8 + k / 4 * 4 : k * 8;
-            return std::uint32_t{
-                bf16_of_code<Format>(static_cast<int>(word >> shift) & Format::Codec::maximum)};
+            return std::uint32_t{bf16_of_code<Format>(Format::Codec::take(line, lane, k))};
           };
           const std::size_t k = p / 2 * 4 + p % 2;
           pair[p].lane[lane] = static_cast<std::int32_t>(value(k) | value(k + 2) << 16);
@@ -69,10 +66,12 @@ struct Bf16Decoder {
   }
 };
 
+#include "edgeq/kernel/codes.inl"
+#include "edgeq/kernel/group_header.inl"
 #include "edgeq/kernel/panel_walk.inl"
 #include "edgeq/kernel/prepare_rows.inl"
 
-// Over both.
+// Over these.
 #include "edgeq/kernel/bf16_scaling.inl"
 #include "edgeq/kernel/blocked.inl"
 #include "edgeq/kernel/integer_scaling.inl"
