@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A linear layer whose format and activation are known at run time only: what loaders keep in a vector.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <string_view>
@@ -44,7 +45,7 @@ class AnyLinear {
   }
 
   std::size_t n() const noexcept { return geometry().n; }
-  std::size_t k() const noexcept { return geometry().k; }
+  std::size_t k() const noexcept { return weight_.k(); }
   std::string format() const { return format_->name(); }
   const char* activation() const noexcept { return variant_->name; }
   const PackedWeight& weight() const noexcept { return weight_; }
@@ -52,7 +53,9 @@ class AnyLinear {
   CpuFeatures cpu() const noexcept { return cpu_; }
   /// Whether activations prepared by the other layer are right for this one, at the same M.
   bool shares_activations_with(const AnyLinear& other) const noexcept {
-    if (!geometry().shares_activations_with(other.geometry()) || range_ != other.range_) return false;
+    if (!geometry().shares_activations_with(other.geometry()) || range_ != other.range_ ||
+        !std::ranges::equal(weight_.order(), other.weight_.order()))
+      return false;
     // The choice of either can change at the rows where one of its kernels begins to pay.
     const auto agree = [&](std::span<const KernelEntry> kernels) {
       for (const KernelEntry& kernel : kernels) {
@@ -213,16 +216,33 @@ class AnyLinear {
                    "edgeq: the layer's activations are static, and it has no range (see with_range)"};
     const KernelEntry& kernel = select(x.rows);
     const PreparedLayout layout = kernel.layout(geometry());
-    if (!prepared.resize(x.rows, layout.row_bytes))
+    const std::size_t tasks = std::min<std::size_t>(x.rows, std::max<std::size_t>(executor.concurrency(), 1));
+    const std::size_t ordered_bytes = weight_.order().size() * sizeof(T);
+    if (!prepared.resize(x.rows, layout.row_bytes) || !prepared.resize_scratch(tasks, ordered_bytes))
       return Error{ErrorCode::too_large, "edgeq: no memory for " + std::to_string(x.rows) + " prepared rows"};
     if (x.rows == 0) return success();
-    const std::size_t tasks = std::min<std::size_t>(x.rows, std::max<std::size_t>(executor.concurrency(), 1));
     executor.run(tasks, [&](std::size_t task) {
       const FloatControl control;
-      kernel.prepare({&geometry(), layout, x.data, float_type<T>, x.stride, range_, prepared.data(),
-                      x.rows * task / tasks, x.rows * (task + 1) / tasks});
+      const std::size_t begin = x.rows * task / tasks, end = x.rows * (task + 1) / tasks;
+      if (ordered_bytes == 0)
+        return kernel.prepare(
+            {&geometry(), layout, x.data, float_type<T>, x.stride, range_, prepared.data(), begin, end});
+      auto* ordered = reinterpret_cast<T*>(prepared.scratch() + task * ordered_bytes);
+      for (std::size_t m = begin; m < end; ++m) {
+        put_in_order(x.data + m * x.stride, ordered);
+        kernel.prepare({&geometry(), layout, ordered, float_type<T>, 0, range_, prepared.data(), m, m + 1});
+      }
     });
     return success();
+  }
+  /// A row of x as the packed order has it, with zeros where no column stands.
+  template <StoredFloat T>
+  void put_in_order(const T* x, T* ordered) const noexcept {
+    const std::span<const std::uint32_t> order = weight_.order();
+    if (order.size() == k())
+      for (std::size_t i = 0; i < order.size(); ++i) ordered[i] = x[order[i]];
+    else
+      for (std::size_t i = 0; i < order.size(); ++i) ordered[i] = order[i] == no_column ? T{} : x[order[i]];
   }
 
   template <StoredFloat T, Executor E>

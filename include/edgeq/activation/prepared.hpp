@@ -62,15 +62,22 @@ class Prepared {
 
   /// Room for `rows` rows of `row_bytes`. Old contents are lost. False if memory ran out.
   bool resize(std::size_t rows, std::size_t row_bytes) {
-    if (row_bytes != 0 && rows > SIZE_MAX / row_bytes) return false;
-    const std::size_t needed = rows * row_bytes;
-    if (needed > buffer_.size()) buffer_ = AlignedBuffer(needed);
     rows_ = rows;
-    return needed <= buffer_.size();
+    return grow(buffer_, rows, row_bytes);
   }
 
+  /// The same for rows that are only needed while x is prepared.
+  bool resize_scratch(std::size_t rows, std::size_t row_bytes) { return grow(scratch_, rows, row_bytes); }
+  std::byte* scratch() noexcept { return scratch_.data(); }
+
  private:
-  AlignedBuffer buffer_;
+  static bool grow(AlignedBuffer& buffer, std::size_t rows, std::size_t row_bytes) {
+    if (row_bytes != 0 && rows > SIZE_MAX / row_bytes) return false;
+    if (rows * row_bytes > buffer.size()) buffer = AlignedBuffer(rows * row_bytes);
+    return rows * row_bytes <= buffer.size();
+  }
+
+  AlignedBuffer buffer_, scratch_;
   std::size_t rows_ = 0;
 };
 

@@ -2,6 +2,7 @@
 // Several matrices of one K as one: q, k and v, or gate and up, become a single layer with a single fork and
 // join.
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "edgeq/format/weight_format.hpp"
@@ -19,7 +20,7 @@ struct StackedSource {
     for (const Source& part : parts) total.n += part.shape().n;
     return total;
   }
-  /// Refuses parts that are at fault themselves, or differ in K or group.
+  /// Refuses parts that are at fault themselves, or differ in K, group or order.
   Status validate() const {
     for (const Source& part : parts) {
       if (Status status = part.validate(); !status) return status;
@@ -29,6 +30,9 @@ struct StackedSource {
                      "edgeq: stacked matrices differ in K or group: " + std::to_string(first.k) + " / " +
                          std::to_string(first.group) + " and " + std::to_string(shape.k) + " / " +
                          std::to_string(shape.group)};
+      if (!std::ranges::equal(shape.order, first.order))
+        return Error{ErrorCode::invalid_argument,
+                     "edgeq: stacked matrices order the columns of x in different ways"};
     }
     return success();
   }

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "edgeq/format/codec.hpp"
 #include "edgeq/result.hpp"
@@ -42,16 +43,47 @@ struct WeightShape {
   constexpr std::size_t positions() const noexcept { return order.empty() ? k : order.size(); }
 };
 
+/// Refuses an order in which a column of W is missing, stands twice, or does not exist.
+inline Status validate_order(std::size_t k, std::span<const std::uint32_t> order) {
+  if (order.empty()) return success();
+  const auto refuse = [&](const std::string& what) {
+    return Error{ErrorCode::invalid_argument,
+                 "edgeq: the order of the " + std::to_string(k) + " columns of W " + what};
+  };
+  if (order.size() < k) return refuse("has only " + std::to_string(order.size()) + " positions");
+  std::vector<bool> seen(k, false);
+  std::size_t count = 0;
+  for (const std::uint32_t column : order) {
+    if (column == no_column) continue;
+    if (column >= k) return refuse("names column " + std::to_string(column));
+    if (seen[column]) return refuse("names column " + std::to_string(column) + " twice");
+    seen[column] = true;
+    ++count;
+  }
+  if (count != k) return refuse("names only " + std::to_string(count) + " of them");
+  return success();
+}
+
+/// Where the header of a packed group is: among the headers of its record, which begin at `headers`, it is
+/// number `index`.
+struct HeaderPlace {
+  const std::uint8_t* headers;
+  std::size_t index;
+};
+
 /// A weight format: what stored bits mean, and how 16 columns of a group lie in a packed record.
 ///
 /// `decode(view, n, k)` is the definition of the format. In a panel, a group is a header of `header_bytes`
-/// (scales, minima, zeros of the 16 columns) and lines of 64 bytes with `k_per_line` k each; the headers of
-/// `groups_per_record` groups stand together. `pack_group` writes one group, `unpack` reads one weight.
+/// (scales, minima, zeros of the 16 columns) and lines of `bytes_per_line`, 64 or a multiple of it, with
+/// `k_per_line` k each; the headers of `groups_per_record` groups stand together. `pack_group` writes group g
+/// of a block of rows into zeroed memory: its part of the record's headers, and its lines; `unpack` reads one
+/// weight.
 template <class F>
 concept WeightFormat = requires(const typename F::View& view, typename F::Rows& rows, std::uint8_t* to,
-                                const std::uint8_t* packed, std::size_t i) {
+                                const HeaderPlace& place, const std::uint8_t* lines, std::size_t i) {
   { F::group } -> std::convertible_to<int>;
   { F::k_per_line } -> std::convertible_to<std::size_t>;
+  { F::bytes_per_line } -> std::convertible_to<std::size_t>;
   { F::header_bytes } -> std::convertible_to<std::size_t>;
   { F::groups_per_record } -> std::convertible_to<std::size_t>;
   { F::accumulation_block } -> std::convertible_to<std::size_t>;
@@ -60,7 +92,7 @@ concept WeightFormat = requires(const typename F::View& view, typename F::Rows& 
   { F::decode(view, i, i) } -> std::same_as<float>;
   { F::pack_group(to, to, rows, i, i, i) }
   noexcept;
-  { F::unpack(packed, packed, i, i) }
+  { F::unpack(place, lines, i, i) }
   noexcept->std::same_as<float>;
 };
 

@@ -35,11 +35,13 @@ class Bias {
 class PackedWeight {
  public:
   const PanelGeometry& geometry() const noexcept { return storage_->geometry; }
-  const std::uint8_t* panels() const noexcept {
-    return reinterpret_cast<const std::uint8_t*>(storage_->panels.data());
-  }
+  /// K: the columns of W and of x. The geometry counts positions, which may be more.
+  std::size_t k() const noexcept { return storage_->k; }
+  /// The column of x at each position, or empty for the natural order; see WeightShape.
+  std::span<const std::uint32_t> order() const noexcept { return storage_->order; }
+  const std::uint8_t* panels() const noexcept { return storage_->panels; }
   /// Bias [N padded to 16], or null.
-  const float* bias() const noexcept { return reinterpret_cast<const float*>(storage_->bias.data()); }
+  const float* bias() const noexcept { return storage_->bias; }
 
   /// The sum over k of each column's weights [N padded to 16], or null before find_column_sums.
   const float* column_sums() const noexcept {
@@ -58,11 +60,11 @@ class PackedWeight {
     auto* values = reinterpret_cast<float*>(sums->data());
     executor.run(g.panels, [&](std::size_t p) {
       const FloatControl control;
-      std::vector<float> row(g.k);
+      std::vector<float> row(k());
       for (std::size_t n = p * panel_columns; n < (p + 1) * panel_columns; ++n) {
         double sum = 0.0;
         if (n < g.n) unpack_row<F>(n, row.data());
-        for (std::size_t k = 0; n < g.n && k < g.k; ++k) sum += double{row[k]};
+        for (std::size_t i = 0; n < g.n && i < row.size(); ++i) sum += double{row[i]};
         values[n] = static_cast<float>(sum);
       }
     });
@@ -75,21 +77,42 @@ class PackedWeight {
   template <WeightFormat F, WeightSource<F> Source, Executor E>
   static Result<PackedWeight> pack(const Source& source, const Bias& bias, const E& executor) {
     if (Status status = source.validate(); !status) return status.error();
-    auto geometry = PanelGeometry::of<F>(source.shape());
+    const WeightShape shape = source.shape();
+    auto geometry = PanelGeometry::of<F>(shape);
     if (!geometry) return geometry.error();
+    if (Status status = validate_order(shape.k, shape.order); !status) return status.error();
     const PanelGeometry& g = *geometry;
     if (bias.size() != 0 && bias.size() != g.n)
       return Error{ErrorCode::invalid_argument, "edgeq: the bias has " + std::to_string(bias.size()) +
                                                     " elements, N is " + std::to_string(g.n)};
     auto storage = std::make_shared<Storage>();
     storage->geometry = g;
-    storage->panels = AlignedBuffer(g.packed_bytes());
-    if (bias.size() != 0) storage->bias = AlignedBuffer(g.panels * panel_columns * sizeof(float));
-    if (storage->panels.size() != g.packed_bytes() || (bias.size() != 0 && storage->bias.data() == nullptr))
+    storage->k = shape.k;
+    storage->own_panels = AlignedBuffer(g.packed_bytes());
+    if (bias.size() != 0) storage->own_bias = AlignedBuffer(g.panels * panel_columns * sizeof(float));
+    if (storage->own_panels.size() != g.packed_bytes() ||
+        (bias.size() != 0 && storage->own_bias.data() == nullptr))
       return Error{ErrorCode::too_large,
                    "edgeq: no memory for " + std::to_string(g.packed_bytes()) + " packed bytes"};
+    storage->own_order.assign(shape.order.begin(), shape.order.end());
+    storage->order = storage->own_order;
 
-    auto* panels = reinterpret_cast<std::uint8_t*>(storage->panels.data());
+    auto* panels = reinterpret_cast<std::uint8_t*>(storage->own_panels.data());
+    storage->panels = panels;
+    pack_panels<F>(source, g, executor, [&](std::size_t p) { return panels + p * g.panel_bytes; });
+    if (bias.size() != 0) {
+      auto* values = reinterpret_cast<float*>(storage->own_bias.data());
+      storage->bias = values;
+      for (std::size_t n = 0; n < g.panels * panel_columns; ++n) values[n] = n < g.n ? bias[n] : 0.0f;
+    }
+    return PackedWeight(std::move(storage));
+  }
+
+  /// Writes all panels of `source`, each to the zeroed or reused `panel_bytes` at panel_at(p); tasks take
+  /// consecutive panels in ascending order.
+  template <WeightFormat F, WeightSource<F> Source, Executor E, class PanelAt>
+  static void pack_panels(const Source& source, const PanelGeometry& g, const E& executor,
+                          const PanelAt& panel_at) {
     const std::size_t tasks =
         std::min<std::size_t>(g.panels, std::max<std::size_t>(executor.concurrency(), 1));
     executor.run(tasks, [&](std::size_t task) {
@@ -98,17 +121,40 @@ class PackedWeight {
         rows.reset(g.k, g.group);
         const std::size_t first = p * panel_columns;
         for (std::size_t r = 0; r < panel_columns && first + r < g.n; ++r) source.read(first + r, r, rows);
-        std::uint8_t* panel = panels + p * g.panel_bytes;
+        std::uint8_t* panel = panel_at(p);
         if (g.panel_bytes != 0) std::memset(panel, 0, g.panel_bytes);
         for (std::size_t i = 0; i < g.groups; ++i)
-          F::pack_group(panel + g.header_offset(i), panel + g.lines_offset(i), rows, i, i * g.group,
+          F::pack_group(panel + g.headers_offset(i), panel + g.lines_offset(i), rows, i, i * g.group,
                         g.group_length(i));
       }
     });
-    if (bias.size() != 0) {
-      auto* values = reinterpret_cast<float*>(storage->bias.data());
-      for (std::size_t n = 0; n < g.panels * panel_columns; ++n) values[n] = n < g.n ? bias[n] : 0.0f;
-    }
+  }
+
+  /// Panels, bias [N padded to 16] (or empty) and order that lie in memory of `owner`, such as a mapped file:
+  /// nothing is copied. Refuses sizes that do not follow from the shape, and panels that are not aligned to
+  /// 64 bytes.
+  template <WeightFormat F>
+  static Result<PackedWeight> view(const WeightShape& shape, std::span<const std::byte> panels,
+                                   std::span<const float> bias, std::shared_ptr<const void> owner) {
+    auto geometry = PanelGeometry::of<F>(shape);
+    if (!geometry) return geometry.error();
+    if (Status status = validate_order(shape.k, shape.order); !status) return status.error();
+    const std::size_t padded = geometry->panels * panel_columns;
+    if (panels.size() != geometry->packed_bytes() || (!bias.empty() && bias.size() != padded))
+      return Error{ErrorCode::invalid_argument,
+                   "edgeq: " + std::to_string(panels.size()) + " bytes of panels and " +
+                       std::to_string(bias.size()) + " elements of bias; " + F::name() +
+                       " of N = " + std::to_string(shape.n) + ", K = " + std::to_string(shape.k) + " needs " +
+                       std::to_string(geometry->packed_bytes()) + " and " + std::to_string(padded)};
+    if (reinterpret_cast<std::uintptr_t>(panels.data()) % line_bytes != 0)
+      return Error{ErrorCode::invalid_argument, "edgeq: packed panels are not aligned to 64 bytes"};
+    auto storage = std::make_shared<Storage>();
+    storage->geometry = *geometry;
+    storage->k = shape.k;
+    storage->panels = reinterpret_cast<const std::uint8_t*>(panels.data());
+    storage->bias = bias.empty() ? nullptr : bias.data();
+    storage->order = shape.order;
+    storage->owner = std::move(owner);
     return PackedWeight(std::move(storage));
   }
 
@@ -118,15 +164,25 @@ class PackedWeight {
     const PanelGeometry& g = geometry();
     const std::uint8_t* panel = panels() + n / panel_columns * g.panel_bytes;
     for (std::size_t i = 0; i < g.groups; ++i)
-      for (std::size_t k = 0; k < g.group_length(i); ++k)
-        *out++ = F::unpack(panel + g.header_offset(i), panel + g.lines_offset(i), n % panel_columns, k);
+      for (std::size_t k = 0; k < g.group_length(i); ++k) {
+        const std::size_t column = order().empty() ? i * g.group + k : order()[i * g.group + k];
+        if (column != no_column)
+          out[column] = F::unpack({panel + g.headers_offset(i), i % g.groups_per_record},
+                                  panel + g.lines_offset(i), n % panel_columns, k);
+      }
   }
 
  private:
   struct Storage {
     PanelGeometry geometry;
-    AlignedBuffer panels;
-    AlignedBuffer bias;
+    std::size_t k = 0;
+    const std::uint8_t* panels = nullptr;
+    const float* bias = nullptr;
+    std::span<const std::uint32_t> order;
+    // What the pointers point into: buffers of its own, or something of the owner's.
+    AlignedBuffer own_panels, own_bias;
+    std::vector<std::uint32_t> own_order;
+    std::shared_ptr<const void> owner;
   };
   explicit PackedWeight(std::shared_ptr<const Storage> storage) noexcept : storage_(std::move(storage)) {}
 
