@@ -17,6 +17,7 @@
 
 #include "edgeq/config.hpp"
 #include "edgeq/import/gguf.hpp"
+#include "edgeq/import/quoted.hpp"
 #include "edgeq/result.hpp"
 
 namespace edgeq::inline EDGEQ_BASELINE::gguf::detail {
@@ -73,13 +74,6 @@ class Parser {
     }
     error_ = Error{code, message + ": " + found_and_rule};
     position_ = bytes_.size();
-  }
-
-  // What the file says, but at most 64 characters and all of them printable.
-  static std::string quoted(std::string_view text) {
-    std::string result = "\"";
-    for (const char c : text.substr(0, 64)) result += c >= ' ' && c <= '~' ? c : '?';
-    return result + (text.size() > 64 ? "\"..." : "\"");
   }
 
   static std::string_view characters(std::span<const std::byte> bytes) noexcept {
