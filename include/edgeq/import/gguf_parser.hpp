@@ -17,7 +17,7 @@
 
 #include "edgeq/config.hpp"
 #include "edgeq/import/gguf.hpp"
-#include "edgeq/import/quoted.hpp"
+#include "edgeq/import/in_quotes.hpp"
 #include "edgeq/result.hpp"
 
 namespace edgeq::inline EDGEQ_BASELINE::gguf::detail {
@@ -68,7 +68,7 @@ class Parser {
     if (error_) return;
     std::string message = "GGUF " + std::string(what_);
     if (!name_.empty()) {
-      message += " " + quoted(name_);
+      message += " " + in_quotes(name_);
     } else if (index_ != no_index) {
       message += " " + std::to_string(index_);
     }
@@ -113,7 +113,7 @@ class Parser {
     const auto magic = characters(take(4));
     if (magic != "GGUF") {
       fail(ErrorCode::invalid_file,
-           "the file starts with " + quoted(magic) + ", it must start with \"GGUF\"");
+           "the file starts with " + in_quotes(magic) + ", it must start with \"GGUF\"");
     }
     const auto version = read<std::uint32_t>();
     if (version == 1) {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "edgeq/config.hpp"
-#include "edgeq/import/quoted.hpp"
+#include "edgeq/import/in_quotes.hpp"
 #include "edgeq/result.hpp"
 
 namespace edgeq::inline EDGEQ_BASELINE::json {
@@ -226,7 +226,7 @@ class Builder {
     std::sort(keys.begin(), keys.end());
     const auto twice = std::adjacent_find(keys.begin(), keys.end());
     if (twice == keys.end()) return true;
-    return fail(ErrorCode::invalid_file, "the key " + quoted(*twice) + " stands twice in one object");
+    return fail(ErrorCode::invalid_file, "the key " + in_quotes(*twice) + " stands twice in one object");
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& exception) {
     constexpr int out_of_range = 406;

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "edgeq/config.hpp"
+#include "edgeq/import/in_quotes.hpp"
 #include "edgeq/import/json.hpp"
-#include "edgeq/import/quoted.hpp"
 #include "edgeq/import/safetensors.hpp"
 #include "edgeq/import/tensor.hpp"
 #include "edgeq/result.hpp"
@@ -33,7 +33,7 @@ inline std::string describe(ElementType type, const std::vector<std::size_t>& sh
 }
 
 inline Error tensor_error(std::string_view name, ErrorCode code, const std::string& found_and_rule) {
-  return Error{code, "safetensors tensor " + quoted(name) + ": " + found_and_rule};
+  return Error{code, "safetensors tensor " + in_quotes(name) + ": " + found_and_rule};
 }
 
 // The bytes of a tensor; its name is for messages.
@@ -67,10 +67,10 @@ class HeaderParser {
   Result<Header> parse() {
     if (!text_.starts_with('{')) {
       return Error{ErrorCode::invalid_file, "safetensors header: it begins with " +
-                                                quoted(text_.substr(0, 1)) + ", it must begin with \"{\""};
+                                                in_quotes(text_.substr(0, 1)) + ", it must begin with \"{\""};
     }
     if (const std::string_view last = text_.substr(text_.find_last_not_of(' '), 1); last != "}") {
-      return Error{ErrorCode::invalid_file, "safetensors header: it ends with " + quoted(last) +
+      return Error{ErrorCode::invalid_file, "safetensors header: it ends with " + in_quotes(last) +
                                                 ", it must end with \"}\" and spaces"};
     }
     auto document = json::Document::parse(text_, "safetensors header");
@@ -98,7 +98,7 @@ class HeaderParser {
     for (const auto& [key, text] : value.members()) {
       if (!text.as_string()) {
         return Error{ErrorCode::invalid_file,
-                     "safetensors __metadata__: the value of " + quoted(key) + " must be a string"};
+                     "safetensors __metadata__: the value of " + in_quotes(key) + " must be a string"};
       }
       header_.metadata.push_back({key, *text.as_string()});
     }
@@ -117,7 +117,7 @@ class HeaderParser {
     const auto type = element_type(*type_name);
     if (!type) {
       return tensor_error(name, ErrorCode::unsupported,
-                          "dtype is " + quoted(*type_name) + ", which safetensors does not have");
+                          "dtype is " + in_quotes(*type_name) + ", which safetensors does not have");
     }
     auto extents = shape ? sizes(*shape) : std::nullopt;
     if (!extents) return invalid("shape must be an array of integers of at least 0");

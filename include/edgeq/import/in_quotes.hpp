@@ -9,7 +9,7 @@
 namespace edgeq::inline EDGEQ_BASELINE {
 
 /// The text in quotation marks, but at most 64 characters of it and all of them printable.
-inline std::string quoted(std::string_view text) {
+inline std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text.substr(0, 64)) result += c >= ' ' && c <= '~' ? c : '?';
   return result + (text.size() > 64 ? "\"..." : "\"");
