@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The components: edgeq::highway and edgeq::xsimd. Each target always exists, so that the installed package
+# The components: edgeq::highway, edgeq::xsimd and edgeq::checkpoint. Each target always exists, so that the installed package
 # offers it wherever its library is; its public name exists where the library is found.
 
 # Kernels on Google Highway. Its dispatch needs a translation unit of its own, so the component brings a source
@@ -30,4 +30,15 @@ if(NOT TARGET xsimd)
 endif()
 if(TARGET xsimd)
   add_library(edgeq::xsimd ALIAS edgeq_xsimd)
+endif()
+
+# Readers of checkpoints whose containers hold JSON.
+add_library(edgeq_checkpoint INTERFACE)
+set_target_properties(edgeq_checkpoint PROPERTIES EXPORT_NAME checkpoint)
+target_link_libraries(edgeq_checkpoint INTERFACE edgeq nlohmann_json::nlohmann_json)
+if(NOT TARGET nlohmann_json::nlohmann_json)
+  find_package(nlohmann_json 3.9 CONFIG QUIET)
+endif()
+if(TARGET nlohmann_json::nlohmann_json)
+  add_library(edgeq::checkpoint ALIAS edgeq_checkpoint)
 endif()
