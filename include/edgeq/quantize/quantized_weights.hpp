@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "edgeq/format/group_quantized.hpp"
+#include "edgeq/layout/panel.hpp"
 #include "edgeq/quantize/group_fit.hpp"
 
 namespace edgeq::inline EDGEQ_BASELINE::quantize {
@@ -48,6 +49,14 @@ struct QuantizedWeights {
     scales[i] = p.scale;
     if constexpr (F::Offset::has_minima) minima[i] = p.minimum;
     if constexpr (F::Offset::has_zeros) zeros[i] = static_cast<std::uint8_t>(p.zero);
+  }
+  GroupParameters<F> parameters(std::size_t row, std::size_t g) const noexcept {
+    const std::size_t i = row * groups() + g;
+    GroupParameters<F> p;
+    p.scale = scales[i];
+    if constexpr (F::Offset::has_minima) p.minimum = minima[i];
+    if constexpr (F::Offset::has_zeros) p.zero = zeros[i];
+    return p;
   }
   /// Sets a code that is still 0.
   void set_code(std::size_t row, std::size_t column, int code) noexcept {
