@@ -72,7 +72,7 @@ TEST(QuantizationConfigPattern, Expressions) {
 TEST(QuantizationConfigPattern, ExpressionsThatCannotBeExpressed) {
   for (const char* expression :
        {"^(?!.*lm_head)", "(?=a)", "(?<=a)b", "(?P<n>a)", "(?i)a", R"((a)\1)", R"(a\b)", R"(\Aa)", R"(\n)",
-        "a*+", "a++", "a{", "a{x}", "a{,3}", "a{3,2}", "{2}", "a{999999}", "((a{9}){9}){9}"}) {
+        "a*+", "a++", "a{", "a{x}", "a{,3}", "a{3,2}", "{2}", "a{2}{3}", "a{999999}", "((a{9}){9}){9}"}) {
     const auto pattern = ModulePattern::regex(expression);
     ASSERT_FALSE(pattern.ok()) << expression;
     EXPECT_EQ(pattern.error().code, ErrorCode::unsupported) << expression;
@@ -82,7 +82,7 @@ TEST(QuantizationConfigPattern, ExpressionsThatCannotBeExpressed) {
 
 TEST(QuantizationConfigPattern, ExpressionsThatAreWrong) {
   for (const char* expression : {"(", "(a", "a)", "[", "[]", "[^]", "[a", "[a-", R"([\)", "*", "+a", "a|*",
-                                 "(?:*)", "a**", "a{2}{3}", "\\", "[z-a]", R"([\d-z])", R"(^*)"}) {
+                                 "(?:*)", "a**", "\\", "[z-a]", R"([\d-z])", R"(^*)"}) {
     const auto pattern = ModulePattern::regex(expression);
     ASSERT_FALSE(pattern.ok()) << expression;
     EXPECT_EQ(pattern.error().code, ErrorCode::invalid_file) << expression << " " << pattern.error().message;

@@ -99,9 +99,6 @@ class PatternParser {
     }
     if (skip("+")) return fail(ErrorCode::unsupported, "a possessive quantifier");
     skip("?");  // whether as much or as little as possible is tried first, the same names match
-    if (next_is('*') || next_is('+') || next_is('?') || next_is('{')) {
-      return fail(ErrorCode::invalid_file, "a quantifier after a quantifier");
-    }
     repeat(start, least, most);
   }
 
