@@ -69,9 +69,7 @@ inline Result<CodedWeights> read_weights(const Tensors& tensors, const Parameter
   weights.scales = {stored_float_type(scales.type), scales.data, 1, n};
   PackedFields fields = weights.codes;
   fields.data = qzeros.data;
-  std::vector<std::uint8_t> zeros(n * groups);
-  for (std::size_t i = 0; i < n; ++i) fields.get_row(i, groups, 0, zeros.data() + i * groups);
-  set_zeros(weights, std::move(zeros));
+  set_zeros(weights, fields.get_all(n, groups));
   return weights;
 }
 

@@ -182,9 +182,7 @@ inline Result<CodedWeights> read_weights(const Tensors& tensors, const Parameter
             checks.type_and_shape(*zero_point, {ElementType::i32}, {{fields.words_per_line(n), groups}});
         !s)
       return s.error();
-    std::vector<std::uint8_t> zeros(n * groups);
-    for (std::size_t i = 0; i < n; ++i) fields.get_row(i, groups, 0, zeros.data() + i * groups);
-    set_zeros(weights, std::move(zeros));
+    set_zeros(weights, fields.get_all(n, groups));
   } else if (zero_point) {
     if (Status s = expect_per_group(*zero_point, {ElementType::i8}); !s) return s.error();
     std::vector<std::uint8_t> zeros(n * groups);

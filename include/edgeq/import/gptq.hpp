@@ -49,24 +49,15 @@ struct ZeroDecision {
 
 namespace detail {
 
-inline PackedFields zero_fields(std::span<const std::byte> words, int bits, std::size_t words_per_row) {
-  return {
-      .data = words, .bits = bits, .along = PackedAlong::rows, .word_step = 1, .line_step = words_per_row};
-}
-
 // A symmetric quantizer's zero is known, so its fields tell how they are stored, whatever the label says.
-inline ZeroDecision decide(const PackedFields& fields, std::size_t n, std::size_t groups,
-                           const Parameters& parameters) {
+inline ZeroDecision decide(const std::vector<std::uint8_t>& fields, const Parameters& parameters) {
   ZeroDecision result;
   if (parameters.checkpoint_format == "gptq_v2") result.label = ZeroConvention::zero;
   result.decision = result.label;
   result.reason = "sym is false, so the label decides";
-  if (!parameters.sym) return result;
+  if (!parameters.sym || fields.empty()) return result;
   const auto all_are = [&](int value) {
-    for (std::size_t g = 0; g < groups; ++g)
-      for (std::size_t i = 0; i < n; ++i)
-        if (fields.get(i, g) != value) return false;
-    return n * groups != 0;
+    return std::all_of(fields.begin(), fields.end(), [&](std::uint8_t field) { return field == value; });
   };
   const int symmetric = 1 << (parameters.bits - 1);
   if (all_are(symmetric)) {
@@ -81,26 +72,20 @@ inline ZeroDecision decide(const PackedFields& fields, std::size_t n, std::size_
   return result;
 }
 
-// The zeros [N, G]. Version 1 was made by subtracting 1 from every field with one subtraction of the whole
-// word, in which a field of 0 borrows from the next one; adding to the whole word undoes exactly that. Fields
-// of 3 bits straddle words and were made one by one.
-inline std::vector<std::uint8_t> read_zeros(const CheckpointTensor& qzeros, int bits, std::size_t n,
-                                            std::size_t groups, ZeroConvention convention) {
-  const std::size_t words_per_row = qzeros.shape[1];
-  std::vector<std::uint32_t> words(qzeros.data.size() / sizeof(std::uint32_t));
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = qzeros.at<std::uint32_t>(i);
-  const bool add_one = convention == ZeroConvention::zero_minus_one, add_to_words = add_one && bits != 3;
-  const std::uint32_t one_in_each_field = 0xFFFFFFFFu / ((1u << bits) - 1u);
-  if (add_to_words)
-    for (std::uint32_t& word : words) word += one_in_each_field;
-  const PackedFields fields = zero_fields(std::as_bytes(std::span(words)), bits, words_per_row);
-  std::vector<std::uint8_t> zeros(n * groups);
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t g = 0; g < groups; ++g) {
-      const int field = fields.get(i, g) + (add_one && !add_to_words ? 1 : 0);
-      zeros[i * groups + g] = static_cast<std::uint8_t>(field & ((1 << bits) - 1));
-    }
-  return zeros;
+// The fields [N, G] plus 1. They were made by subtracting 1 from all fields of a word in one subtraction, in
+// which a field of 0 borrows from the next one; adding to the whole word undoes exactly that. Fields of 3
+// bits straddle words and were made one by one.
+inline std::vector<std::uint8_t> fields_plus_one(PackedFields fields, std::size_t n, std::size_t groups) {
+  if (fields.bits == 3) {
+    std::vector<std::uint8_t> zeros = fields.get_all(n, groups);
+    for (std::uint8_t& zero : zeros) zero = (zero + 1) & 7;
+    return zeros;
+  }
+  std::vector<std::uint32_t> words(fields.data.size() / sizeof(std::uint32_t));
+  if (!words.empty()) std::memcpy(words.data(), fields.data.data(), fields.data.size());
+  for (std::uint32_t& word : words) word += 0xFFFFFFFFu / ((1u << fields.bits) - 1u);  // 1 in every field
+  fields.data = std::as_bytes(std::span(words));
+  return fields.get_all(n, groups);
 }
 
 }
@@ -142,19 +127,21 @@ inline Result<CodedWeights> read_weights(const Tensors& tensors, const Parameter
   const std::size_t n = weights.n, k = weights.k, groups = weights.groups();
   checks.set_sizes("K = " + std::to_string(k) + ", N = " + std::to_string(n) + ", " + std::to_string(bits) +
                    " bits in groups of " + std::to_string(*group));
-  const std::size_t zero_words = detail::zero_fields({}, bits, 0).words_per_line(n);
+  PackedFields zeros{.data = qzeros.data, .bits = bits, .along = PackedAlong::rows};
+  zeros.line_step = zeros.words_per_line(n);
   if (Status s = checks.type_and_shape(qweight, {ElementType::i32}, {{weights.codes.words_per_line(k), n}});
       !s)
     return s.error();
-  if (Status s = checks.type_and_shape(qzeros, {ElementType::i32}, {{groups, zero_words}}); !s)
+  if (Status s = checks.type_and_shape(qzeros, {ElementType::i32}, {{groups, zeros.line_step}}); !s)
     return s.error();
   if (Status s = checks.type_and_shape(scales, stored_floats, {{groups, n}}); !s) return s.error();
   weights.scales = {stored_float_type(scales.type), scales.data, 1, n};
 
-  const ZeroDecision read_as =
-      detail::decide(detail::zero_fields(qzeros.data, bits, zero_words), n, groups, parameters);
+  std::vector<std::uint8_t> fields = zeros.get_all(n, groups);
+  const ZeroDecision read_as = detail::decide(fields, parameters);
   if (decision != nullptr) *decision = read_as;
-  set_zeros(weights, detail::read_zeros(qzeros, bits, n, groups, read_as.decision));
+  const bool add_one = read_as.decision == ZeroConvention::zero_minus_one;
+  set_zeros(weights, add_one ? detail::fields_plus_one(zeros, n, groups) : std::move(fields));
 
   if (g_idx) {
     if (Status s = checks.type_and_shape(*g_idx, {ElementType::i32}, {{k}}); !s) return s.error();

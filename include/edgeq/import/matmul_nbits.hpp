@@ -116,9 +116,7 @@ inline Result<CodedWeights> read_weights(const Tensors& tensors, const Parameter
     fields.data = zero_points->data;
     fields.line_step = fields.words_per_line(groups);
     if (Status s = expect(*zero_points, n * fields.line_step, {ElementType::u8}); !s) return s.error();
-    std::vector<std::uint8_t> zeros(n * groups);
-    for (std::size_t i = 0; i < n; ++i) fields.get_row(i, groups, 0, zeros.data() + i * groups);
-    set_zeros(weights, std::move(zeros));
+    set_zeros(weights, fields.get_all(n, groups));
   } else if (zero_points) {
     if (Status s = expect(*zero_points, n * groups, stored_floats); !s) return s.error();
     if (Status s = detail::set_float_zeros(weights, checks, *zero_points); !s) return s.error();

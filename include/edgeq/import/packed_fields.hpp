@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "edgeq/layout/panel.hpp"
 
@@ -53,6 +54,7 @@ struct PackedFields {
     return line_step == 0 || lines - 1 <= (words - 1 - last * word_step) / line_step;
   }
 
+  /// The field as it is stored, or its signed number plus 2^(bits - 1).
   std::uint8_t get(std::size_t row, std::size_t column) const noexcept {
     return along == PackedAlong::columns ? field(row, column) : field(column, row);
   }
@@ -71,6 +73,12 @@ struct PackedFields {
       for (std::size_t i = begin; i < std::min(begin + whole, count); ++i, rest >>= bits % 32)
         out[i] = static_cast<std::uint8_t>(unsigned_field(rest) + addend);
     }
+  }
+  /// All fields of a matrix [rows, columns], row-major; it must hold them.
+  std::vector<std::uint8_t> get_all(std::size_t rows, std::size_t columns) const {
+    std::vector<std::uint8_t> fields(rows * columns);
+    for (std::size_t i = 0; i < fields.size(); i += columns) get_row(i / columns, columns, 0, &fields[i]);
+    return fields;
   }
 
  private:

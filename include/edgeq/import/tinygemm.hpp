@@ -67,13 +67,13 @@ inline Result<CodedWeights> read_weights(const Tensors& tensors, const Parameter
   std::vector<std::uint8_t> zeros(n * groups);
   weights.minima.resize(n * groups);
   bool integers = true;
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t g = 0; g < groups; ++g) {
-      const float zero = weights.minima[i * groups + g] = pairs.value(g, 2 * i + 1);
-      const int z = detail::integer_zero(pairs.value(g, 2 * i), zero);
-      integers = integers && z >= 0;
-      zeros[i * groups + g] = static_cast<std::uint8_t>(z);
-    }
+  for (std::size_t i = 0; i < n * groups; ++i) {
+    const std::size_t row = i / groups, g = i % groups;
+    weights.minima[i] = pairs.value(g, 2 * row + 1);
+    const int z = detail::integer_zero(pairs.value(g, 2 * row), weights.minima[i]);
+    integers = integers && z >= 0;
+    zeros[i] = static_cast<std::uint8_t>(z);
+  }
   if (integers) {
     weights.minima.clear();
     set_zeros(weights, std::move(zeros));
