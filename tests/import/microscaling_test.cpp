@@ -14,33 +14,16 @@ namespace {
 using namespace edgeq;
 using microscaling::Tensors;
 using microscaling::TensorScale;
+using test::Decoded;
+using test::expect_decoded;
+using test::expect_refused;
 using test::TensorStore;
 
-/// Values and format of what a visitor was handed, or the message of the refusal.
-struct Read {
-  std::string format, error;
-  std::size_t k = 0;
-  std::vector<float> values;
-};
-const auto decode = [](const auto& source) -> Result<Read> {
-  using Format = typename std::remove_cvref_t<decltype(source)>::Format;
-  Read read{Format::name(), "", source.shape().k, {}};
-  typename Format::Rows rows;
-  for (std::size_t n = 0; n < source.shape().n; ++n) {
-    rows.reset(read.k, source.shape().group);
-    source.read(n, 3, rows);
-    for (std::size_t k = 0; k < read.k; ++k) read.values.push_back(Format::row_value(rows, 3, k));
-  }
-  return read;
-};
-Read result_of(const Result<Read>& result) {
-  return result ? *result : Read{"", result.error().message, 0, {}};
+Result<Decoded> mxfp4(const Tensors& tensors) {
+  return microscaling::visit_mxfp4(tensors, test::decode);
 }
-Read mxfp4(const Tensors& tensors) {
-  return result_of(microscaling::visit_mxfp4(tensors, decode));
-}
-Read nvfp4(const Tensors& tensors, TensorScale use) {
-  return result_of(microscaling::visit_nvfp4(tensors, use, decode));
+Result<Decoded> nvfp4(const Tensors& tensors, TensorScale use) {
+  return microscaling::visit_nvfp4(tensors, use, test::decode);
 }
 
 std::vector<std::uint8_t> padded(std::vector<std::uint8_t> bytes, std::size_t size) {
@@ -55,8 +38,7 @@ TEST(MxFp4, GptOssExample) {
   const auto blocks = padded({0x21, 0xF7}, 16);
   for (const auto& codes :
        {store.bytes("blocks", {1, 1, 16}, blocks), store.bytes("packed", {1, 16}, blocks)}) {
-    const Read read = mxfp4({codes, scales});
-    ASSERT_EQ(read.error, "");
+    const Decoded read = expect_decoded(mxfp4({codes, scales}));
     EXPECT_EQ(read.format, "e2m1 sym g32 e8m0");
     EXPECT_EQ(read.k, 32u);
     EXPECT_EQ(std::vector(read.values.begin(), read.values.begin() + 5),
@@ -70,9 +52,8 @@ TEST(MxFp4, AllCodesUnderSpecialScales) {
   std::vector<std::uint8_t> codes;
   for (int row = 0; row < 3; ++row)
     for (int i = 0; i < 16; ++i) codes.push_back(static_cast<std::uint8_t>(i | (15 - i) << 4));
-  const Read read = mxfp4(
-      {store.bytes("c", {3, 16}, codes), store.bytes("s", {3, 1}, {0, 255, 127}, ElementType::f8_e8m0)});
-  ASSERT_EQ(read.error, "");
+  const Decoded read = expect_decoded(mxfp4(
+      {store.bytes("c", {3, 16}, codes), store.bytes("s", {3, 1}, {0, 255, 127}, ElementType::f8_e8m0)}));
   constexpr float values[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
   for (std::size_t i = 0; i < 16; ++i) {
     const float value = i < 8 ? values[i] : -values[i - 8];
@@ -90,9 +71,9 @@ TEST(NvFp4, CompressedTensorsAndModelOptExample) {
   const auto scales = store.bytes("s", {1, 1}, {0x38}, ElementType::f8_e4m3);
   const auto global = store.floats("g", ElementType::f32, {1}, {2.0f});
   const auto reciprocal = store.floats("g2", ElementType::f32, {}, {0.5f});
-  for (const Read& read : {nvfp4({codes, scales, global}, TensorScale::divides),
-                           nvfp4({codes, scales, reciprocal}, TensorScale::multiplies)}) {
-    ASSERT_EQ(read.error, "");
+  for (const Result<Decoded>& result : {nvfp4({codes, scales, global}, TensorScale::divides),
+                                        nvfp4({codes, scales, reciprocal}, TensorScale::multiplies)}) {
+    const Decoded read = expect_decoded(result);
     EXPECT_EQ(read.format, "e2m1 sym g16 e4m3");
     EXPECT_EQ(read.values[0], 0.5f);
     EXPECT_EQ(read.values[1], 1.5f);
@@ -105,12 +86,11 @@ TEST(NvFp4, ScalesThatNeedFloats) {
   TensorStore store;
   const auto codes = store.bytes("c", {2, 8}, padded({0x72}, 16));
   const auto scales = store.bytes("s", {2, 1}, {0x38, 0x3F}, ElementType::f8_e4m3);
-  const Read read =
-      nvfp4({codes, scales, store.floats("g", ElementType::f32, {1}, {3.0f})}, TensorScale::divides);
-  ASSERT_EQ(read.error, "");
+  const Decoded read = expect_decoded(
+      nvfp4({codes, scales, store.floats("g", ElementType::f32, {1}, {3.0f})}, TensorScale::divides));
   EXPECT_EQ(read.format, "e2m1 sym g16 f32");
   EXPECT_EQ(read.values[1], (1.0f / 3.0f) * 6.0f);
-  EXPECT_EQ(nvfp4({codes, scales}, TensorScale::divides).format, "e2m1 sym g16 e4m3");
+  EXPECT_EQ(expect_decoded(nvfp4({codes, scales}, TensorScale::divides)).format, "e2m1 sym g16 e4m3");
 }
 
 TEST(Microscaling, RefusesWhatContradictsItself) {
@@ -120,15 +100,15 @@ TEST(Microscaling, RefusesWhatContradictsItself) {
   const auto scales = store.bytes("s", {2, 1}, {1, 1}), short_scales = store.bytes("t", {1, 1}, {1});
   const auto fp8 = store.bytes("f", {2, 2}, {1, 1, 1, 1}, ElementType::f8_e4m3);
   const auto zero = store.floats("z", ElementType::f32, {1}, {0.0f});
-  EXPECT_NE(mxfp4({odd, scales}).error.find("no multiple of 32"), std::string::npos);
-  EXPECT_NE(mxfp4({codes, short_scales}).error.find("tensor t is U8 [1, 1]"), std::string::npos);
-  EXPECT_NE(mxfp4({scales, scales}).error.find("K = 2"), std::string::npos);
-  EXPECT_NE(mxfp4({codes, fp8}).error.find("must be U8 or F8_E8M0"), std::string::npos);
-  EXPECT_NE(nvfp4({codes, fp8, zero}, TensorScale::divides).error.find("tensor z is 0"), std::string::npos);
-  EXPECT_NE(nvfp4({codes, scales}, TensorScale::divides).error.find("must be F8_E4M3"), std::string::npos);
+  expect_refused(mxfp4({odd, scales}), ErrorCode::invalid_file, {"no multiple of 32"});
+  expect_refused(mxfp4({codes, short_scales}), ErrorCode::invalid_file, {"tensor t is U8 [1, 1]"});
+  expect_refused(mxfp4({scales, scales}), ErrorCode::invalid_file, {"K = 2"});
+  expect_refused(mxfp4({codes, fp8}), ErrorCode::unsupported, {"must be U8 or F8_E8M0"});
+  expect_refused(nvfp4({codes, fp8, zero}, TensorScale::divides), ErrorCode::invalid_file, {"tensor z is 0"});
+  expect_refused(nvfp4({codes, scales}, TensorScale::divides), ErrorCode::unsupported, {"must be F8_E4M3"});
   CheckpointTensor cut = codes;
   cut.data = cut.data.first(31);
-  EXPECT_NE(mxfp4({cut, scales}).error.find("has 31 bytes"), std::string::npos);
+  expect_refused(mxfp4({cut, scales}), ErrorCode::invalid_file, {"has 31 bytes"});
 }
 
 // One expert of a layer's, as the caller cuts it out.
@@ -140,9 +120,8 @@ TEST(Microscaling, PartsOfTensorsOfMoreDimensions) {
     return bytes;
   }());
   const auto scales = store.bytes("s", {2, 1, 1}, {127, 128});
-  EXPECT_NE(mxfp4({blocks, scales}).error, "");
-  const Read read = mxfp4({blocks.part(1), scales.part(1)});
-  ASSERT_EQ(read.error, "");
+  EXPECT_FALSE(mxfp4({blocks, scales}));
+  const Decoded read = expect_decoded(mxfp4({blocks.part(1), scales.part(1)}));
   EXPECT_EQ(read.values[0], 2.0f);
   EXPECT_EQ(read.values[2], 1.0f);
 }
