@@ -36,9 +36,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     test::check(pattern.error().message.starts_with("the expression "));
   }
-  test::check(ModulePattern::exactly(text).matches(text));
-  const bool is_one_line = text.find('\n') == text.npos;
-  test::check(!is_one_line || ModulePattern::containing(text).matches(text));
-  test::check(!is_one_line || ModulePattern::components(text).matches(text));
+  if (size <= 100) {  // a match takes the product of two lengths
+    test::check(ModulePattern::exactly(text).matches(text));
+    const bool is_one_line = text.find('\n') == text.npos;
+    test::check(!is_one_line || ModulePattern::containing(text).matches(text));
+    test::check(!is_one_line || ModulePattern::components(text).matches(text));
+  }
   return 0;
 }

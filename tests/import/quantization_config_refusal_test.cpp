@@ -2,6 +2,7 @@
 // The quantization configs that are refused, each by the name of what is not read.
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -190,6 +191,10 @@ std::vector<Refused> refused_configs() {
        unsupported,
        {"group_size is 32"}},
   };
+}
+
+void PrintTo(const Refused& refused, std::ostream* stream) {
+  *stream << refused.name;
 }
 
 class QuantizationConfigRefusal : public testing::TestWithParam<Refused> {};

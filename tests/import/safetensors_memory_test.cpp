@@ -26,6 +26,10 @@ void* operator new(std::size_t size) {
   peak_bytes = std::max(peak_bytes, live_bytes);
   return static_cast<char*>(block) + prefix;
 }
+// std::stable_sort asks this one, which a sanitizer would answer itself.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return operator new(size);
+}
 void operator delete(void* pointer) noexcept {
   if (pointer == nullptr) return;
   void* block = static_cast<char*>(pointer) - prefix;

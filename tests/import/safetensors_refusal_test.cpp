@@ -3,6 +3,7 @@
 // that its sentence must have.
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -219,6 +220,10 @@ std::vector<Malformed> malformed_files() {
        {"__metadata__", "string"}},
       {"MetadataTwice", safetensors_bytes(R"({"__metadata__":{},"__metadata__":{}})"), invalid, {"twice"}},
   };
+}
+
+void PrintTo(const Malformed& malformed, std::ostream* stream) {
+  *stream << malformed.name;
 }
 
 class SafetensorsRefusal : public testing::TestWithParam<Malformed> {};

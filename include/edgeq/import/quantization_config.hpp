@@ -33,7 +33,7 @@ class QuantizationConfig {
   /// Reads the text of config.json, whose key quantization_config (or compression_config; also in
   /// text_config) is meant, or of quantize_config.json, quant_config.json or hf_quant_config.json. A
   /// config.json without such a key quantizes nothing. Methods: gptq, awq, compressed-tensors, fp8, mxfp4,
-  /// and modelopt with NVFP4.
+  /// and modelopt with NVFP4. Memory and time are in proportion to the text, but for sorting.
   ///
   /// unsupported: another method; other layouts of the same (checkpoint formats but gptq and gptq_v2, such as
   /// gptq_p, marlin, exllama; AWQ but gemm; sparse and marlin-24 formats; transforms; pack_dtype but int32;
