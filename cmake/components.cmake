@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The components: edgeq::highway and edgeq::xsimd. Each target always exists, so that the installed package
+# The components: edgeq::highway, edgeq::xsimd and edgeq::checkpoint. Each target always exists, so that the installed package
 # offers it wherever its library is; its public name exists where the library is found.
 
 # Kernels on Google Highway. Its dispatch needs a translation unit of its own, so the component brings a source
@@ -30,4 +30,18 @@ if(NOT TARGET xsimd)
 endif()
 if(TARGET xsimd)
   add_library(edgeq::xsimd ALIAS edgeq_xsimd)
+endif()
+
+# Readers of checkpoints whose containers hold JSON, and what needs xxHash's header: checksums of packed files.
+add_library(edgeq_checkpoint INTERFACE)
+set_target_properties(edgeq_checkpoint PROPERTIES EXPORT_NAME checkpoint)
+target_link_libraries(edgeq_checkpoint INTERFACE edgeq nlohmann_json::nlohmann_json)
+if(NOT TARGET nlohmann_json::nlohmann_json)
+  find_package(nlohmann_json 3.9 CONFIG QUIET)
+endif()
+find_path(EDGEQ_XXHASH_INCLUDE_DIR xxhash.h)
+mark_as_advanced(EDGEQ_XXHASH_INCLUDE_DIR)
+if(TARGET nlohmann_json::nlohmann_json AND EDGEQ_XXHASH_INCLUDE_DIR)
+  target_include_directories(edgeq_checkpoint SYSTEM INTERFACE $<BUILD_INTERFACE:${EDGEQ_XXHASH_INCLUDE_DIR}>)
+  add_library(edgeq::checkpoint ALIAS edgeq_checkpoint)
 endif()

@@ -10,7 +10,7 @@ install(DIRECTORY include/edgeq DESTINATION include)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # An export set for each target: the package loads a component only when it is asked for.
-foreach(target IN ITEMS edgeq edgeq_highway edgeq_xsimd)
+foreach(target IN ITEMS edgeq edgeq_highway edgeq_xsimd edgeq_checkpoint)
   install(TARGETS ${target} EXPORT ${target}_targets)
   install(EXPORT ${target}_targets NAMESPACE edgeq:: DESTINATION ${package_folder} FILE ${target}_targets.cmake)
 endforeach()

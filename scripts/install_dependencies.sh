@@ -5,9 +5,9 @@ set -eu
 
 purpose=${1:-all}
 
-debian_build="g++ cmake make pkg-config libcli11-dev nlohmann-json3-dev libutf8proc-dev libhwy-dev libxsimd-dev python3 python3-pip"
+debian_build="g++ cmake make pkg-config libcli11-dev nlohmann-json3-dev libxxhash-dev libeigen3-dev libutf8proc-dev libhwy-dev libxsimd-dev python3 python3-pip"
 debian_tests="libgtest-dev libbenchmark-dev clang qemu-user binutils"
-homebrew_build="cmake pkg-config cli11 nlohmann-json utf8proc highway xsimd python3"
+homebrew_build="cmake pkg-config cli11 nlohmann-json xxhash eigen utf8proc highway xsimd python3"
 homebrew_tests="googletest google-benchmark"
 
 as_root() {

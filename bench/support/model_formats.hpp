@@ -40,16 +40,25 @@ edgeq::Result<edgeq::AnyLinear> pack_random(std::size_t n, std::size_t k, std::u
   return layer->with_range({1.0f / 127.0f, 3});  // of the benches' x in [-1, 1), for static activations
 }
 
+/// The same with the columns of W in an order of their own.
+template <edgeq::WeightFormat F, class Activations>
+edgeq::Result<edgeq::AnyLinear> pack_shuffled(std::size_t n, std::size_t k, std::uint64_t seed,
+                                              const edgeq::ThreadPool& pool) {
+  return edgeq::AnyLinear::pack<F, Activations>(ShuffledWeights<F>(RandomWeights<F>{n, k, 0, seed}), {},
+                                                pool);
+}
+
 // The families.
 std::span<const ModelFormat> int4_formats();
 std::span<const ModelFormat> int4_offset_formats();
 std::span<const ModelFormat> int8_formats();
+std::span<const ModelFormat> table_formats();
 std::span<const ModelFormat> float_formats();
 
 /// Calls visit(format) for each format of each family.
 template <class Visit>
 void for_each_format(Visit visit) {
-  for (const auto family : {int4_formats, int4_offset_formats, int8_formats, float_formats})
+  for (const auto family : {int4_formats, int4_offset_formats, int8_formats, table_formats, float_formats})
     for (const ModelFormat& format : family()) visit(format);
 }
 

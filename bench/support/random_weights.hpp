@@ -2,7 +2,10 @@
 // Weights out of a generator, row by row, so that a benchmark's model needs no second copy in memory.
 #pragma once
 #include <cstdint>
+#include <numeric>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "edgeq/format/formats.hpp"
 
@@ -39,16 +42,33 @@ struct RandomWeights {
   void read(std::size_t row, std::size_t r, typename F::Rows& rows) const noexcept {
     SplitMix64 random(seed * 0x9E3779B97F4A7C15u + row);
     const auto scale = [&] { return (1.0f + static_cast<float>(random() % 1024) / 1024.0f) / 64.0f; };
-    if constexpr (F::is_integer) {
-      using Scale = typename F::Scale;
+    const auto codes = [&] {
       for (std::size_t i = 0; i < k;) {
         std::uint64_t bits = random();
         for (int byte = 0; byte < 8 && i < k; ++byte, bits >>= 8)
           rows.codes[r * k + i++] = static_cast<std::uint8_t>(bits & F::Codec::maximum);
       }
+    };
+    if constexpr (requires { rows.factors; }) {
+      codes();
+      for (std::size_t i = r * rows.groups; i < (r + 1) * rows.groups; ++i)
+        rows.factors[i] = {static_cast<int>(32 + random() % 32),
+                           F::Offset::has_minima ? static_cast<int>(32 + random() % 32) : 0};
+      for (std::size_t i = r * rows.blocks; i < (r + 1) * rows.blocks; ++i) {
+        rows.scales[i] = edgeq::Float16::from_float(scale() / 48.0f);
+        rows.minima[i] = edgeq::Float16::from_float(scale() / 6.0f);
+      }
+    } else if constexpr (requires { rows.zeros; } && !edgeq::codec::FloatCodec<typename F::Codec>) {
+      using Scale = typename F::Scale;
+      codes();
       for (std::size_t i = r * rows.groups; i < (r + 1) * rows.groups; ++i) {
-        rows.scales[i] = edgeq::from_float<Scale>(scale());
-        rows.minima[i] = edgeq::from_float<Scale>(-8.0f * scale());
+        if constexpr (std::same_as<Scale, edgeq::E8M0>)
+          rows.scales[i].bits = static_cast<std::uint8_t>(120 + random() % 3);
+        else if constexpr (edgeq::StoredFloat<Scale>)
+          rows.scales[i] = edgeq::from_float<Scale>(scale());
+        else
+          rows.scales[i] = Scale::from_float(scale());
+        if constexpr (F::Offset::has_minima) rows.minima[i] = edgeq::from_float<Scale>(-8.0f * scale());
         rows.zeros[i] = static_cast<std::uint8_t>(random() & F::Codec::maximum);
       }
     } else if constexpr (requires { rows.codes; }) {
@@ -64,6 +84,28 @@ struct RandomWeights {
       for (std::size_t i = 0; i < k; ++i)
         rows.values[r * k + i] = edgeq::from_float<typename F::Element>(scale() - 1.5f / 64.0f);
     }
+  }
+};
+
+/// The same with its columns shuffled, as act-order leaves them.
+template <edgeq::WeightFormat F>
+struct ShuffledWeights {
+  RandomWeights<F> weights;
+  std::vector<std::uint32_t> order;
+
+  explicit ShuffledWeights(const RandomWeights<F>& weights_in) : weights(weights_in), order(weights_in.k) {
+    std::iota(order.begin(), order.end(), 0u);
+    SplitMix64 random(weights.seed);
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  }
+  edgeq::WeightShape shape() const {
+    edgeq::WeightShape shape = weights.shape();
+    shape.order = order;
+    return shape;
+  }
+  edgeq::Status validate() const { return weights.validate(); }
+  void read(std::size_t row, std::size_t r, typename F::Rows& rows) const noexcept {
+    weights.read(row, r, rows);
   }
 };
 

@@ -3,30 +3,17 @@
 // misses, no view outside the file. Seeds: make_gguf_corpus.py.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <string_view>
 
 #include "edgeq/import/gguf.hpp"
+#include "use.hpp"
 
 namespace {
 
 using namespace edgeq;
-
-void check(bool condition) {
-  if (!condition) std::abort();
-}
-
-// Reads all of a view, so that a sanitizer sees one that leaves the file.
-std::uint64_t sum(std::span<const std::byte> bytes) {
-  std::uint64_t total = 0;
-  for (const std::byte b : bytes) total += std::to_integer<std::uint64_t>(b);
-  return total;
-}
-
-std::uint64_t sum(std::string_view text) {
-  return sum(std::as_bytes(std::span(text.data(), text.size())));
-}
+using test::check;
+using test::sum;
 
 std::uint64_t use(const gguf::Value& value) {
   std::uint64_t total = value.as_u64().value_or(0);
@@ -76,7 +63,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check(file->tensor(tensor.name) == &tensor);
     total += use(tensor);
   }
-  volatile std::uint64_t used = total;  // keeps the loads
-  (void)used;
+  test::keep(total);
   return 0;
 }

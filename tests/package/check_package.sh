@@ -55,6 +55,9 @@ case $5 in
   xsimd)
     build_and_run "$here/consumer" xsimd -DCMAKE_PREFIX_PATH="$prefix" -DEDGEQ_WANTED_COMPONENTS=xsimd
     ;;
+  checkpoint)
+    build_and_run "$here/consumer" checkpoint -DCMAKE_PREFIX_PATH="$prefix" -DEDGEQ_WANTED_COMPONENTS=checkpoint
+    ;;
   highway)
     build_and_run "$here/with_highway" highway -DCMAKE_PREFIX_PATH="$prefix"
     ;;
@@ -73,11 +76,13 @@ case $5 in
     version=$(sed -n 's/^set(PACKAGE_VERSION "\(.*\)")/\1/p' "$prefix"/share/cmake/edgeq/edgeqConfigVersion.cmake)
     configure "$here/consumer" accepted -DCMAKE_PREFIX_PATH="$prefix" -DEDGEQ_WANTED_VERSION="$version" || fail "$version"
     refused "compatible with requested version \"99.0\"" -DEDGEQ_WANTED_VERSION=99.0
-    refused "edgeq: there is no component magic, only highway and xsimd" -DEDGEQ_WANTED_COMPONENTS=magic
+    refused "edgeq: there is no component magic, only highway, xsimd and checkpoint" -DEDGEQ_WANTED_COMPONENTS=magic
     refused "edgeq: component highway needs Google Highway 1.0.3 or newer (Debian: libhwy-dev)" \
       -DEDGEQ_WANTED_COMPONENTS=highway -DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON
     refused "edgeq: component xsimd needs xsimd (Debian: libxsimd-dev)" \
       -DEDGEQ_WANTED_COMPONENTS=xsimd -DCMAKE_DISABLE_FIND_PACKAGE_xsimd=ON
+    refused "edgeq: component checkpoint needs nlohmann::json 3.9 or newer (Debian: nlohmann-json3-dev)" \
+      -DEDGEQ_WANTED_COMPONENTS=checkpoint -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON
     ;;
   *) fail "unknown case $5" ;;
 esac

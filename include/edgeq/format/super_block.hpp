@@ -162,7 +162,7 @@ struct SuperBlock {
   static float value(int code, GroupFactors f, Float16 scale, Float16 minimum) noexcept {
     const float unit = scale.to_float() * static_cast<float>(f.scale);
     if constexpr (Offset::has_minima)
-      return std::fma(unit, static_cast<float>(code), minimum.to_float() * static_cast<float>(-f.minimum));
+      return std::fma(unit, static_cast<float>(code), -(minimum.to_float() * static_cast<float>(f.minimum)));
     else
       return unit * static_cast<float>(code - Codec::midpoint);
   }

@@ -17,6 +17,7 @@
 
 #include "edgeq/config.hpp"
 #include "edgeq/import/gguf.hpp"
+#include "edgeq/import/in_quotes.hpp"
 #include "edgeq/result.hpp"
 
 namespace edgeq::inline EDGEQ_BASELINE::gguf::detail {
@@ -67,19 +68,12 @@ class Parser {
     if (error_) return;
     std::string message = "GGUF " + std::string(what_);
     if (!name_.empty()) {
-      message += " " + quoted(name_);
+      message += " " + in_quotes(name_);
     } else if (index_ != no_index) {
       message += " " + std::to_string(index_);
     }
     error_ = Error{code, message + ": " + found_and_rule};
     position_ = bytes_.size();
-  }
-
-  // What the file says, but at most 64 characters and all of them printable.
-  static std::string quoted(std::string_view text) {
-    std::string result = "\"";
-    for (const char c : text.substr(0, 64)) result += c >= ' ' && c <= '~' ? c : '?';
-    return result + (text.size() > 64 ? "\"..." : "\"");
   }
 
   static std::string_view characters(std::span<const std::byte> bytes) noexcept {
@@ -119,7 +113,7 @@ class Parser {
     const auto magic = characters(take(4));
     if (magic != "GGUF") {
       fail(ErrorCode::invalid_file,
-           "the file starts with " + quoted(magic) + ", it must start with \"GGUF\"");
+           "the file starts with " + in_quotes(magic) + ", it must start with \"GGUF\"");
     }
     const auto version = read<std::uint32_t>();
     if (version == 1) {

@@ -1,87 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// GGUF tensors as weight sources: which edgeq format holds a block type exactly, and how its blocks are read.
+// GGUF tensors as weight sources, each for the edgeq format that holds its type exactly.
 #pragma once
 #include <cstring>
 
 #include "edgeq/format/formats.hpp"
 #include "edgeq/format/stacked_source.hpp"
 #include "edgeq/import/gguf.hpp"
+#include "edgeq/import/gguf_blocks.hpp"
+#include "edgeq/import/gguf_k_blocks.hpp"
+#include "edgeq/import/gguf_table_blocks.hpp"
+#include "edgeq/import/gguf_ternary_blocks.hpp"
 
 namespace edgeq::inline EDGEQ_BASELINE::gguf {
 
-/// Elements of a block of the 32-element types.
-inline constexpr std::size_t block_elements = 32;
-
-/// Element e of the nibbles at `q`: the low halves of 16 bytes, then their high halves.
-constexpr std::uint8_t block_nibble(const std::uint8_t* q, std::size_t e) noexcept {
-  return static_cast<std::uint8_t>(q[e % 16] >> (e / 16 * 4) & 15);
-}
-/// Bit e of the little-endian word at `q`.
-constexpr std::uint8_t block_bit(const std::uint8_t* q, std::size_t e) noexcept {
-  return static_cast<std::uint8_t>(q[e / 8] >> (e % 8) & 1);
-}
-
-// One struct for each block type (ggml's block_q4_0 ... block_q8_0): the edgeq format that holds it to the
-// bit, where its fields lie, and the format's code of element e. Types without a codec of their own are
-// widened to byte codes.
-struct Q4_0 {  // d * (nibble - 8)
-  static constexpr TensorType type = TensorType::q4_0;
-  using Format = Int4<32, Float16>;
-  static constexpr std::uint8_t code(const std::uint8_t* b, std::size_t e) noexcept {
-    return block_nibble(b + 2, e);
-  }
-};
-struct Q4_1 {  // d * nibble + m
-  static constexpr TensorType type = TensorType::q4_1;
-  using Format = Int4Min<32, Float16>;
-  static constexpr std::uint8_t code(const std::uint8_t* b, std::size_t e) noexcept {
-    return block_nibble(b + 4, e);
-  }
-};
-struct Q5_0 {  // d * (code5 - 16) = d * (code5 + 112 - 128)
-  static constexpr TensorType type = TensorType::q5_0;
-  using Format = Int8<32, Float16>;
-  static constexpr std::uint8_t code(const std::uint8_t* b, std::size_t e) noexcept {
-    return static_cast<std::uint8_t>((block_nibble(b + 6, e) | block_bit(b + 2, e) << 4) + 112);
-  }
-};
-struct Q5_1 {  // d * code5 + m
-  static constexpr TensorType type = TensorType::q5_1;
-  using Format = Int8Min<32, Float16>;
-  static constexpr std::uint8_t code(const std::uint8_t* b, std::size_t e) noexcept {
-    return static_cast<std::uint8_t>(block_nibble(b + 8, e) | block_bit(b + 4, e) << 4);
-  }
-};
-struct Q8_0 {  // d * int8 = d * (int8 + 128 - 128)
-  static constexpr TensorType type = TensorType::q8_0;
-  using Format = Int8<32, Float16>;
-  static constexpr std::uint8_t code(const std::uint8_t* b, std::size_t e) noexcept {
-    return static_cast<std::uint8_t>(b[2 + e] ^ 0x80);
-  }
-};
-
 /// W [N, K] in blocks of type Block, as the file has it. It views the file's bytes.
 template <class Block>
-struct BlockSource {
+requires(BlockType<Block> || SuperBlockType<Block>) struct BlockSource {
   using Format = typename Block::Format;
   Tensor tensor;
 
-  WeightShape shape() const noexcept { return {tensor.rows(), tensor.columns(), block_elements}; }
+  WeightShape shape() const noexcept { return {tensor.rows(), tensor.columns(), group}; }
   /// A tensor that the reader accepted has whole blocks and all its bytes.
   Status validate() const { return success(); }
 
   void read(std::size_t n, std::size_t r, typename Format::Rows& rows) const noexcept {
-    const std::size_t blocks = tensor.columns() / block_elements;
-    const auto* from = reinterpret_cast<const std::uint8_t*>(tensor.data.data()) +
-                       n * blocks * type_info(Block::type)->block_bytes;
-    for (std::size_t g = 0; g < blocks; ++g, from += type_info(Block::type)->block_bytes) {
-      std::uint8_t* codes = rows.codes.data() + r * rows.k + g * block_elements;
-      for (std::size_t e = 0; e < block_elements; ++e) codes[e] = Block::code(from, e);
-      std::memcpy(&rows.scales[r * blocks + g], from, sizeof(Float16));
-      if constexpr (Format::Offset::has_minima)
-        std::memcpy(&rows.minima[r * blocks + g], from + 2, sizeof(Float16));
+    constexpr TypeInfo info = *type_info(Block::type);
+    const std::size_t blocks = tensor.columns() / info.block_elements;
+    const auto* from =
+        reinterpret_cast<const std::uint8_t*>(tensor.data.data()) + n * blocks * info.block_bytes;
+    std::uint8_t* codes = rows.codes.data() + r * rows.k;
+    std::size_t i = r * rows.groups;
+    for (std::size_t block = 0; block < blocks; ++block, from += info.block_bytes) {
+      for (std::size_t e = 0; e < info.block_elements; ++e) *codes++ = Block::code(from, e);
+      for (std::size_t g = 0; g < info.block_elements / group; ++g, ++i) {
+        if constexpr (SuperBlockType<Block>) {
+          rows.factors[i] = Block::factors(from, g);
+        } else {
+          rows.scales[i] = Block::scale(from, g);
+          if constexpr (Format::Offset::has_minima) rows.minima[i] = Block::minimum(from, g);
+        }
+      }
+      if constexpr (SuperBlockType<Block>) {
+        rows.scales[r * rows.blocks + block] = Block::block_scale(from);
+        if constexpr (Format::Offset::has_minima)
+          rows.minima[r * rows.blocks + block] = Block::block_minimum(from);
+      }
     }
   }
+
+ private:
+  static constexpr std::size_t group = static_cast<std::size_t>(Format::group);
+  static_assert(type_info(Block::type)->block_elements % group == 0, "edgeq: a group does not cross blocks");
 };
 
 /// W [N, K] of plain floats, at any address.
@@ -123,6 +92,28 @@ auto visit_weights(const Tensor& tensor, const F& f) -> decltype(f(FloatSource<f
       return f(BlockSource<Q5_1>{tensor});
     case TensorType::q8_0:
       return f(BlockSource<Q8_0>{tensor});
+    case TensorType::q2_k:
+      return f(BlockSource<Q2_K>{tensor});
+    case TensorType::q3_k:
+      return f(BlockSource<Q3_K>{tensor});
+    case TensorType::q4_k:
+      return f(BlockSource<Q4_K>{tensor});
+    case TensorType::q5_k:
+      return f(BlockSource<Q5_K>{tensor});
+    case TensorType::q6_k:
+      return f(BlockSource<Q6_K>{tensor});
+    case TensorType::iq4_nl:
+      return f(BlockSource<IQ4_NL>{tensor});
+    case TensorType::iq4_xs:
+      return f(BlockSource<IQ4_XS>{tensor});
+    case TensorType::mxfp4:
+      return f(BlockSource<MXFP4>{tensor});
+    case TensorType::nvfp4:
+      return f(BlockSource<NVFP4>{tensor});
+    case TensorType::tq1_0:
+      return f(BlockSource<TQ1_0>{tensor});
+    case TensorType::tq2_0:
+      return f(BlockSource<TQ2_0>{tensor});
     default: {
       const TypeInfo* info = type_info(tensor.type);
       return Error{ErrorCode::unsupported, "gguf: tensor " + std::string(tensor.name) + " has type " +

@@ -75,6 +75,12 @@ struct CheckpointTensor {
     for (const std::size_t extent : shape) product *= extent;
     return product;
   }
+  /// Tensor i of the outermost extent, such as one expert of a layer's. i must be below shape[0], and every
+  /// part whole bytes.
+  CheckpointTensor part(std::size_t i) const {
+    const std::size_t bytes = data.size() / shape[0];
+    return {name, type, {shape.begin() + 1, shape.end()}, data.subspan(i * bytes, bytes)};
+  }
   /// Element i, counted row-major. T must be of the element's size.
   template <class T>
   T at(std::size_t i) const noexcept {

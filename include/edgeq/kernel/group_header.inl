@@ -70,8 +70,10 @@ struct GroupHeader<SuperBlock<Codec, Offset, SixBitHeaders>> {
     const Int minimum =
         Simd::bit_or(Simd::template shift_right<4>(lower(place, column)),
                      Simd::bit_and(Simd::template shift_left<2>(upper(place, column)), Simd::set1(0x30)));
-    return Simd::multiply(load_scales<Float16>(place.headers + Headers::minima + column * sizeof(Float16)),
-                          Simd::to_float(Simd::subtract(Simd::set1(0), minimum)));
+    const Float product =
+        Simd::multiply(load_scales<Float16>(place.headers + Headers::minima + column * sizeof(Float16)),
+                       Simd::to_float(minimum));
+    return Simd::multiply(product, Simd::set1(-1.0f));  // exact, zeros included;
   }
 };
 

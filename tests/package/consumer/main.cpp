@@ -5,6 +5,9 @@
 #include <edgeq/linear.hpp>
 #include <thread>
 #include <vector>
+#if defined(CONSUMER_HAS_checkpoint)
+#include <edgeq/import/safetensors.hpp>
+#endif
 
 #include "support/integer_model.hpp"
 
@@ -39,10 +42,20 @@ bool check(std::size_t m, int limit) {
   return same;
 }
 
+// The smallest file is read, and no bytes at all are refused.
+bool check_container() {
+#if defined(CONSUMER_HAS_checkpoint)
+  const std::byte smallest[] = {std::byte{2}, {}, {}, {}, {}, {}, {}, {}, std::byte{'{'}, std::byte{'}'}};
+  return edgeq::safetensors::File::parse(smallest).ok() && !edgeq::safetensors::File::parse({}).ok();
+#else
+  return true;
+#endif
+}
+
 }
 
 int main() {
-  bool good = true;
+  bool good = check_container();
   for (const std::size_t m : {1, 5}) {
     good &= check<48, edgeq::DynamicInt16>(m, 32512);
     good &= check<20, edgeq::DynamicInt8>(m, 127);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPTQ (Frantar et al. 2022, arXiv:2210.17323): codes that minimize the error of a layer's output on
+// calibration inputs, column by column, the error of each made up for by the columns to come.
+#pragma once
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "edgeq/executor.hpp"
+#include "edgeq/quantize/quantized_weights.hpp"
+#include "hessian.hpp"
+
+namespace tool {
+
+/// How GPTQ proceeds.
+struct GptqOptions {
+  double damping = 0.01;   ///< times the mean of the Hessian's diagonal, added to it
+  bool act_order = false;  ///< columns in descending order of their part of the Hessian's diagonal
+  edgeq::quantize::Search search = edgeq::quantize::Search::extremes;
+};
+
+/// Codes by positions; position i is column order[i], or i where order is empty.
+template <class F>
+struct GptqWeights {
+  edgeq::quantize::QuantizedWeights<F> positions;
+  std::vector<std::uint32_t> order;
+};
+
+/// Quantizes W [N, K], row-major, for inputs with this Hessian, as F. The result does not depend on the
+/// executor. Refuses a Hessian of another size or with what is not finite.
+///
+/// With the inverse of the damped Hessian H = UᵀU, U upper triangular, a column j with error e leaves
+/// e / U[j, j] * U[j, i] to be subtracted from each later column i: the least squares answer to it (equation
+/// 3 and section 3.3, step 3 of the paper). A group's scale is fitted when its first column is reached.
+template <class F, edgeq::Executor E>
+edgeq::Result<GptqWeights<F>> gptq(edgeq::MatrixView<const float> weights, const Hessian& hessian,
+                                   const GptqOptions& options, std::size_t dynamic, const E& executor) {
+  using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const std::size_t n = weights.rows, k = weights.columns;
+  auto factor = hessian.inverse_factor(k, options.damping, options.act_order);
+  if (!factor) return factor.error();
+  const Matrix& u = factor->upper;
+  GptqWeights<F> result{edgeq::quantize::QuantizedWeights<F>(n, k, dynamic), std::move(factor->order)};
+  auto& q = result.positions;
+  const auto column = [&](std::size_t position) {
+    return result.order.empty() ? position : std::size_t{result.order[position]};
+  };
+
+  // Errors wait within a block and reach the columns behind it as one product. Groups are fitted to columns
+  // that nothing is owed to: a block holds whole groups, or the one group begins with it.
+  constexpr std::size_t shortest_block = 128, tile = 32;
+  const std::size_t block = q.group >= k ? shortest_block : edgeq::round_up(shortest_block, q.group);
+  executor.run(edgeq::divide_up(n, tile), [&](std::size_t t) {
+    const std::size_t first = t * tile, rows = std::min(tile, n - first);
+    std::vector<float> w(rows * k), errors(rows * block);
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t i = 0; i < k; ++i) {
+        const float value = weights.row(first + r)[column(i)];
+        w[r * k + i] = std::isfinite(value) ? value : 0.0f;
+      }
+    for (std::size_t begin = 0; begin < k; begin += block) {
+      const std::size_t end = std::min(begin + block, k);
+      for (std::size_t r = 0; r < rows; ++r) {
+        float* row = w.data() + r * k;
+        edgeq::quantize::GroupParameters<F> parameters;
+        for (std::size_t i = begin; i < end; ++i) {
+          if (i % q.group == 0) {
+            parameters =
+                edgeq::quantize::fit<F>(std::span(row + i, std::min(q.group, k - i)), options.search);
+            q.set_parameters(first + r, i / q.group, parameters);
+          } else if (i == begin) {
+            parameters = q.parameters(first + r, i / q.group);
+          }
+          const int code = parameters.encode(row[i]);
+          q.set_code(first + r, i, code);
+          const float* factors = u.data() + i * k;
+          const float error = (row[i] - parameters.decode(code)) / factors[i];
+          errors[r * block + i - begin] = error;
+          for (std::size_t j = i + 1; j < end; ++j) row[j] -= error * factors[j];
+        }
+      }
+      const auto from = static_cast<Eigen::Index>(begin), count = static_cast<Eigen::Index>(end - begin),
+                 rest = static_cast<Eigen::Index>(k - end);
+      const Eigen::Map<const Matrix> owed(errors.data(), static_cast<Eigen::Index>(rows),
+                                          static_cast<Eigen::Index>(block));
+      Eigen::Map<Matrix>(w.data(), static_cast<Eigen::Index>(rows), u.cols()).rightCols(rest).noalias() -=
+          owed.leftCols(count) * u.block(from, from + count, count, rest);
+    }
+  });
+  return result;
+}
+
+}
