@@ -122,6 +122,13 @@ TEST(CompressedTensors, TheZeroPointsShapeCanDecideToo) {
     for (std::size_t n = 0; n < 128; ++n)
       for (std::size_t k = 0; k < 12; ++k) ASSERT_EQ(w(n, k), twelve[k] + 4.0f);
   }
+  // Ten codes are the same in both packings, twelve zero points are not.
+  PackedLinear few(3, 12, 10, Words(12));
+  few.tensors.weight_zero_point = few.store.words("layer.weight_zero_point", {2, 1}, {0, 0});
+  expect_refused(few.read(), ErrorCode::unsupported, {"both packings of 3 bits"});
+  few.parameters.version = "0.18.0";
+  EXPECT_TRUE(few.read());
+
   PackedLinear linear(4, 4, 8, Words(4));
   linear.tensors.weight_zero_point = linear.store.words("layer.weight_zero_point", {2, 1}, {0, 0});
   expect_refused(linear.read(), ErrorCode::invalid_file,

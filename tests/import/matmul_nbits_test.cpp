@@ -118,6 +118,10 @@ TEST(MatMulNBits, OtherFloatZeroPointsStayFloatsIfExact) {
   EXPECT_EQ(w(0, 0), 0.5f * (1 - 7.25f));
   EXPECT_EQ(w(0, 1), 0.5f * (3 - 7.25f));
   EXPECT_EQ(expect_decoded(with_float_zero(2.0f, -3.0f))(0, 1), 12.0f);
+  // 129 / 128 * 3 / 4 has 9 bits.
+  expect_refused(with_float_zero(1.0078125f, 7.25f, ElementType::bf16), ErrorCode::unsupported,
+                 {"not exact"});
+  EXPECT_TRUE(with_float_zero(1.0078125f, 7.25f, ElementType::f16));
   for (const float zero : {1e-30f, 0.1f, std::numeric_limits<float>::quiet_NaN()})
     expect_refused(with_float_zero(0.3f, zero), ErrorCode::unsupported, {"zero_points", "n = 0, block 0"});
 }

@@ -62,7 +62,8 @@ TEST(Tinygemm, ValuesThatAreNotFiniteReachTheirWeights) {
               infinity = std::numeric_limits<float>::infinity();
   const struct {
     float scale, zero;
-  } cases[] = {{nan, 1.0f}, {infinity, 0.0f}, {infinity, 2.0f}, {1.0f, nan}, {1.0f, infinity}};
+  } cases[] = {{nan, 1.0f},          {infinity, 0.0f}, {infinity, 2.0f},
+               {infinity, infinity}, {1.0f, nan},      {1.0f, infinity}};
   for (const auto& [scale, zero] : cases) {
     const Decoded w = expect_decoded(row_of(scale, zero));
     for (int code = 0; code < 16; ++code) {

@@ -42,27 +42,29 @@ inline Result<GroupOrder> group_order(const TensorChecks& checks, const Checkpoi
   if (k >= no_column)
     return checks.error(ErrorCode::too_large, group_index.name,
                         "orders " + std::to_string(k) + " columns; at most 2^32 - 2 can be");
-  const auto group = [&](std::size_t column) { return group_index.at<std::int32_t>(column); };
+  const auto stored = [&](std::size_t column) { return group_index.at<std::int32_t>(column); };
+  const auto group = [&](std::size_t column) {
+    return static_cast<std::size_t>(stored(column));
+  };  // -1: huge
   const auto all = [&](const auto& predicate) {
     for (std::size_t i = 0; i < k; ++i)
       if (!predicate(i)) return false;
     return true;
   };
-  if (unset == UnsetGroupIndex::zeros && all([&](std::size_t i) { return group(i) == 0; }))
+  if (unset == UnsetGroupIndex::zeros && all([&](std::size_t i) { return stored(i) == 0; }))
     return GroupOrder{};
-  if (unset == UnsetGroupIndex::minus && all([&](std::size_t i) { return group(i) == -1; }))
+  if (unset == UnsetGroupIndex::minus && all([&](std::size_t i) { return stored(i) == -1; }))
     return GroupOrder{};
 
-  std::vector<std::size_t> begin(groups + 1);  // first the sizes, then the positions
+  std::vector<std::size_t> begin(groups);  // first the sizes, then the positions
   for (std::size_t i = 0; i < k; ++i) {
-    if (group(i) < 0 || static_cast<std::size_t>(group(i)) >= groups)
+    if (group(i) >= groups)
       return checks.error(ErrorCode::invalid_file, group_index.name,
-                          "puts column " + std::to_string(i) + " into group " + std::to_string(group(i)) +
+                          "puts column " + std::to_string(i) + " into group " + std::to_string(stored(i)) +
                               "; there are " + std::to_string(groups) + " groups");
-    ++begin[static_cast<std::size_t>(group(i))];
+    ++begin[group(i)];
   }
-  if (all([&](std::size_t i) { return static_cast<std::size_t>(group(i)) == i / group_size; }))
-    return GroupOrder{};
+  if (all([&](std::size_t i) { return group(i) == i / group_size; })) return GroupOrder{};
 
   GroupOrder order;
   std::size_t positions = 0;
@@ -73,8 +75,7 @@ inline Result<GroupOrder> group_order(const TensorChecks& checks, const Checkpoi
     order.groups.insert(order.groups.end(), parts, static_cast<std::uint32_t>(g));
   }
   order.columns.assign(positions, no_column);
-  for (std::size_t i = 0; i < k; ++i)
-    order.columns[begin[static_cast<std::size_t>(group(i))]++] = static_cast<std::uint32_t>(i);
+  for (std::size_t i = 0; i < k; ++i) order.columns[begin[group(i)]++] = static_cast<std::uint32_t>(i);
   while (!order.columns.empty() && order.columns.back() == no_column) order.columns.pop_back();
   return order;
 }
