@@ -69,9 +69,10 @@ TEST(ModelRefusal, TheModelItselfIsNotRefused) {
 TEST(ModelRefusal, Architecture) {
   TinyModel model;
   model.architecture = "mamba";
-  EXPECT_EQ(refusal(model), "the model's architecture is \"mamba\"; only \"llama\" is supported");
+  EXPECT_EQ(refusal(model),
+            "the model's architecture is \"mamba\"; only \"llama\" and \"gemma3\" are supported");
   EXPECT_EQ(refusal(without("general.architecture")),
-            "the model's architecture is \"\"; only \"llama\" is supported");
+            "the model's architecture is \"\"; only \"llama\" and \"gemma3\" are supported");
 }
 
 TEST(ModelRefusal, Keys) {
@@ -118,6 +119,28 @@ TEST(ModelRefusal, OtherArithmetic) {
             "the model file sets llama.attention.causal, which is not supported");
   EXPECT_EQ(refusal(with_key("llama.expert_count", std::uint32_t{0})), "not refused");
   EXPECT_EQ(refusal(with_key("llama.attention.causal", true)), "not refused");
+}
+
+TEST(ModelRefusal, OtherGemmas) {
+  const auto gemma = [](const char* key, auto value) {
+    TinyModel model;
+    model.architecture = "gemma3";
+    model.more = [=](GgufWriter& writer) { writer.add(key, value); };
+    return model;
+  };
+  EXPECT_EQ(refusal(gemma("gemma3.attn_logit_softcapping", 0.0f)), "not refused");
+  EXPECT_EQ(refusal(gemma("gemma3.attn_logit_softcapping", 50.0f)),
+            "the model file sets gemma3.attn_logit_softcapping, which is not supported");
+  EXPECT_EQ(refusal(gemma("gemma3.final_logit_softcapping", 30.0f)),
+            "the model file sets gemma3.final_logit_softcapping, which is not supported");
+  EXPECT_EQ(refusal(gemma("gemma3.rope.scaling.type", "yarn")),
+            "the rope scaling \"yarn\" is not supported; \"linear\" is");
+  TinyModel model;
+  model.architecture = "gemma3";
+  model.without = {"blk.1.post_ffw_norm.weight"};
+  EXPECT_EQ(refusal(model), "the model file has no tensor blk.1.post_ffw_norm.weight");
+  EXPECT_EQ(refusal(with_key("llama.attention.sliding_window", std::uint32_t{512})),
+            "the model file sets llama.attention.sliding_window, which is not supported");
 }
 
 TEST(ModelRefusal, Tensors) {
