@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forward pass of the Llama architecture.
+// The forward pass; what differs between architectures is in the model and its config.
 #include "generate/decoder.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <stdexcept>
 
 namespace generate {
@@ -31,7 +30,10 @@ Decoder::Decoder(const Model& model, std::size_t capacity, const edgeq::ThreadPo
       pool_(&pool),
       capacity_(checked_capacity(model, capacity)),
       batch_(std::min(capacity, largest_batch)),
-      cache_(model.config, capacity) {
+      cache_(model.config, capacity),
+      global_rotations_(model.config, model.config.rotation, model.rope_factors, capacity),
+      local_rotations_(model.config, model.config.local_rotation, {},
+                       model.config.window == 0 ? 0 : capacity) {
   const ModelConfig& c = model.config;
   buffers_.hidden.resize(batch_ * c.width);
   buffers_.normed.resize(batch_ * c.width);
@@ -41,26 +43,6 @@ Decoder::Decoder(const Model& model, std::size_t capacity, const edgeq::ThreadPo
   buffers_.activated.resize(batch_ * c.feed_forward);
   buffers_.logits.resize(model.vocabulary());
   buffers_.scores.resize(pool.concurrency() * cache_.padded_capacity());
-  build_rotations(capacity);
-}
-
-// Pair i of a head turns by position * base^(-2i / rope_size), divided by its factor if the model has them.
-void Decoder::build_rotations(std::size_t capacity) {
-  const ModelConfig& c = model_->config;
-  cosines_.resize(capacity * c.rope_size);
-  sines_.resize(capacity * c.rope_size);
-  for (std::size_t i = 0; i < c.rope_size / 2; ++i) {
-    const double factor = model_->rope_factors.empty() ? 1.0 : model_->rope_factors[i];
-    const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(c.rope_size);
-    const double frequency = std::pow(c.rope_base, exponent) / (factor * c.rope_scale);
-    for (std::size_t position = 0; position < capacity; ++position) {
-      const double angle = static_cast<double>(position) * frequency;
-      const std::size_t at = position * c.rope_size + 2 * i;
-      cosines_[at] = cosines_[at + 1] = static_cast<float>(std::cos(angle));
-      sines_[at + 1] = static_cast<float>(std::sin(angle));
-      sines_[at] = -sines_[at + 1];
-    }
-  }
 }
 
 std::span<const float> Decoder::append(std::span<const int> tokens) {
@@ -101,8 +83,10 @@ void Decoder::run_blocks(std::span<const int> tokens) {
       gate_up(buffers_.gate_up.data(), count, 2 * c.feed_forward),
       activated(buffers_.activated.data(), count, c.feed_forward);
 
+  const auto gated = c.gate == Gate::silu ? math_->swiglu : math_->geglu;
   for_rows(count, [&](std::size_t m) {
     model_->embedding.dequantize_row(static_cast<std::size_t>(tokens[m]), hidden.row(m));
+    for (std::size_t i = 0; i < c.width; ++i) hidden.row(m)[i] *= c.embedding_scale;
   });
   for (std::size_t i = 0; i < model_->blocks.size(); ++i) {
     const Block& block = model_->blocks[i];
@@ -111,32 +95,38 @@ void Decoder::run_blocks(std::span<const int> tokens) {
     store_keys_and_values(i, qkv);
     attend(i, qkv, attended);
     multiply(block.attention_output, attended, normed);
-    add(hidden, normed);
+    add_output(hidden, normed, block.attention_post_norm);
 
     norm(hidden, block.ffn_norm, normed);
     multiply(block.gate_up, normed, gate_up);
     for_rows(count, [&](std::size_t m) {
       const float* gate = gate_up.row(m);
-      math_->swiglu(gate, gate + c.feed_forward, c.feed_forward, activated.row(m));
+      gated(gate, gate + c.feed_forward, c.feed_forward, activated.row(m));
     });
     multiply(block.down, activated, normed);
-    add(hidden, normed);
+    add_output(hidden, normed, block.ffn_post_norm);
   }
   position_ += count;
 }
 
-// Turns queries and keys to their positions; keys and values go to the cache.
-void Decoder::store_keys_and_values(std::size_t block, Rows qkv) {
+// Normalizes the heads of queries and keys, if the model does, and turns them to their positions; keys and
+// values go to the cache.
+void Decoder::store_keys_and_values(std::size_t index, Rows qkv) {
   const ModelConfig& c = model_->config;
+  const Block& block = model_->blocks[index];
+  const RotationTable& rotations = c.is_local(index) ? local_rotations_ : global_rotations_;
+  const auto rotate = c.rotation_pairs == RotationPairs::halves ? math_->rotate_halves : math_->rotate_pairs;
   for_rows(qkv.rows, [&](std::size_t m) {
     const std::size_t position = position_ + m;
-    const float* cosines = &cosines_[position * c.rope_size];
-    const float* sines = &sines_[position * c.rope_size];
-    for (std::size_t head = 0; head < c.heads + c.kv_heads; ++head)
-      math_->rotate_pairs(qkv.row(m) + head * c.head_size, cosines, sines, c.rope_size);
+    float* x = qkv.row(m);
+    for (std::size_t head = 0; head < c.heads + c.kv_heads; ++head, x += c.head_size) {
+      const std::vector<float>& weight = head < c.heads ? block.query_norm : block.key_norm;
+      if (!weight.empty()) math_->rms_norm(x, weight.data(), c.head_size, c.rms_epsilon, x);
+      rotate(x, rotations.cosines(position), rotations.sines(position), c.rope_size);
+    }
     const float* key = qkv.row(m) + c.query_width();
     for (std::size_t head = 0; head < c.kv_heads; ++head, key += c.head_size)
-      cache_.store(block, head, position, key, key + c.kv_width());
+      cache_.store(index, head, position, key, key + c.kv_width());
   });
 }
 
@@ -149,13 +139,17 @@ void Decoder::attend(std::size_t block, Rows qkv, Rows attended) {
     for (std::size_t item = items * task / tasks; item < items * (task + 1) / tasks; ++item) {
       const std::size_t head = item / qkv.rows, m = item % qkv.rows;
       const std::size_t kv_head = head / (c.heads / c.kv_heads);
+      const std::size_t end = position_ + m + 1;
+      const std::size_t begin = c.is_local(block) && end > c.window ? end - c.window : 0;
+      const std::size_t aligned = begin / position_step * position_step;
       math_->attend({.query = qkv.row(m) + head * c.head_size,
-                     .keys = cache_.keys(block, kv_head),
-                     .values = cache_.values(block, kv_head),
-                     .positions = position_ + m + 1,
+                     .keys = cache_.keys(block, kv_head) + aligned * c.head_size,
+                     .values = cache_.values(block, kv_head) + aligned * cache_.value_stride(),
+                     .positions = end - aligned,
+                     .skipped = begin - aligned,
                      .head_size = c.head_size,
                      .value_stride = cache_.value_stride(),
-                     .scale = 1.0f / std::sqrt(static_cast<float>(c.head_size)),
+                     .scale = c.attention_scale,
                      .scores = &buffers_.scores[task * cache_.padded_capacity()],
                      .result = attended.row(m) + head * c.head_size});
     }
@@ -168,8 +162,9 @@ void Decoder::norm(Rows x, const std::vector<float>& weight, Rows y) {
   });
 }
 
-void Decoder::add(Rows y, Rows x) {
-  for_rows(x.rows, [&](std::size_t m) { math_->add(y.row(m), x.row(m), x.columns); });
+void Decoder::add_output(Rows hidden, Rows output, const std::vector<float>& post_norm) {
+  if (!post_norm.empty()) norm(output, post_norm, output);
+  for_rows(hidden.rows, [&](std::size_t m) { math_->add(hidden.row(m), output.row(m), hidden.columns); });
 }
 
 // The outputs of the projection's layers stand side by side in y. x is prepared again only for a layer that

@@ -10,6 +10,8 @@
 #include "edgeq/thread_pool.hpp"
 #include "generate/kv_cache.hpp"
 #include "generate/model.hpp"
+#include "generate/rotation_table.hpp"
+#include "generate/vector_math.hpp"
 
 namespace generate {
 
@@ -52,18 +54,17 @@ class Decoder {
   void attend(std::size_t block, Rows qkv, Rows attended);
   void store_keys_and_values(std::size_t block, Rows qkv);
   void norm(Rows x, const std::vector<float>& weight, Rows y);
-  void add(Rows y, Rows x);
+  void add_output(Rows hidden, Rows output, const std::vector<float>& post_norm);
   void multiply(const Projection& projection, Rows x, Rows y);
   template <class F>
   void for_rows(std::size_t rows, const F& f);
-  void build_rotations(std::size_t capacity);
 
   const Model* model_;
   const edgeq::ThreadPool* pool_;
   const VectorMath* math_ = &vector_math();
   std::size_t capacity_, batch_;
   KvCache cache_;
-  std::vector<float> cosines_, sines_;  // [capacity, rope_size]
+  RotationTable global_rotations_, local_rotations_;
   Buffers buffers_;
   edgeq::Prepared prepared_;
   std::size_t position_ = 0;

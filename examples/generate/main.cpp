@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes text with a Llama-architecture model from a GGUF file; every matrix product is an edgeq layer.
+// Writes text with a model from a GGUF file; every matrix product is an edgeq layer.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -21,10 +21,10 @@ int refuse(std::string sentence) {
 
 int main(int argc, char** argv) {
   generate::Options o;
-  CLI::App app("Writes text with a Llama-architecture model from a GGUF file.", "generate");
+  CLI::App app("Writes text with a model of the Llama or Gemma 3 architecture from a GGUF file.", "generate");
   app.option_defaults()->always_capture_default();
   app.add_option("--model", o.model, "GGUF file");
-  app.add_option("--prompt", o.prompt, "what to answer");
+  app.add_option("--prompt", o.prompt, "what to answer, or to continue if the model has no chat template");
   app.add_option("--system", o.system, "the system message")->always_capture_default(false);
   app.add_option("--tokens", o.tokens, "the most tokens to write (default 128; with --fidelity 64)")
       ->check(CLI::Range(1, 1 << 24));

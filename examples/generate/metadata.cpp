@@ -64,4 +64,18 @@ bool find_flag(const edgeq::gguf::File& file, std::string_view key, bool otherwi
   return *flag;
 }
 
+void Keys::expect(std::string_view key, double value) const {
+  const edgeq::gguf::Value* found = file_->find(name(key));
+  if (found == nullptr) return;
+  const auto integer = found->as_u64();
+  const auto number = found->as_f64();
+  const auto flag = found->as_bool();
+  const bool changes_nothing = integer  ? static_cast<double>(*integer) == value
+                               : number ? *number == value
+                               : flag   ? *flag == (value != 0)
+                                        : false;
+  if (!changes_nothing)
+    throw std::runtime_error("the model file sets " + name(key) + ", which is not supported");
+}
+
 }

@@ -24,6 +24,28 @@ AnyLinear adapted(const AnyLinear& linear, std::string_view activation, std::str
   throw std::runtime_error(forced.error().message);
 }
 
+Block read_block(TensorReader& reader, const ModelConfig& c, std::size_t index) {
+  const std::string prefix = "blk." + std::to_string(index) + ".";
+  const auto named = [&](const char* name) { return prefix + name; };
+  const auto norm = [&](const char* name, std::size_t size, bool wanted = true) {
+    return wanted ? reader.vector(prefix + name + ".weight", size) : std::vector<float>();
+  };
+  return {.attention_norm = norm("attn_norm", c.width),
+          .qkv = reader.projection({{named("attn_q"), c.query_width()},
+                                    {named("attn_k"), c.kv_width()},
+                                    {named("attn_v"), c.kv_width()}},
+                                   c.width),
+          .attention_output = reader.projection({{named("attn_output"), c.width}}, c.query_width()),
+          .ffn_norm = norm("ffn_norm", c.width),
+          .gate_up = reader.projection(
+              {{named("ffn_gate"), c.feed_forward}, {named("ffn_up"), c.feed_forward}}, c.width),
+          .down = reader.projection({{named("ffn_down"), c.width}}, c.feed_forward),
+          .query_norm = norm("attn_q_norm", c.head_size, c.head_norms),
+          .key_norm = norm("attn_k_norm", c.head_size, c.head_norms),
+          .attention_post_norm = norm("post_attention_norm", c.width, c.post_norms),
+          .ffn_post_norm = norm("post_ffw_norm", c.width, c.post_norms)};
+}
+
 }
 
 std::size_t Projection::outputs() const {
@@ -71,21 +93,8 @@ Model load_model(const edgeq::gguf::File& file, const edgeq::ThreadPool& pool, c
   if (reader.has("rope_freqs.weight")) rope_factors = reader.vector("rope_freqs.weight", c.rope_size / 2);
 
   std::vector<Block> blocks;
-  for (std::size_t i = 0; i < c.blocks; ++i) {
-    const std::string prefix = "blk." + std::to_string(i) + ".";
-    const auto named = [&](const char* name) { return prefix + name; };
-    blocks.push_back(
-        {.attention_norm = reader.vector(prefix + "attn_norm.weight", c.width),
-         .qkv = reader.projection({{named("attn_q"), c.query_width()},
-                                   {named("attn_k"), c.kv_width()},
-                                   {named("attn_v"), c.kv_width()}},
-                                  c.width),
-         .attention_output = reader.projection({{named("attn_output"), c.width}}, c.query_width()),
-         .ffn_norm = reader.vector(prefix + "ffn_norm.weight", c.width),
-         .gate_up = reader.projection(
-             {{named("ffn_gate"), c.feed_forward}, {named("ffn_up"), c.feed_forward}}, c.width),
-         .down = reader.projection({{named("ffn_down"), c.width}}, c.feed_forward)});
-  }
+  blocks.reserve(c.blocks);
+  for (std::size_t i = 0; i < c.blocks; ++i) blocks.push_back(read_block(reader, c, i));
 
   const std::size_t vocabulary = reader.rows("token_embd.weight");
   Projection embedding = reader.projection({{"token_embd", vocabulary}}, c.width);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model of the Llama architecture: its hyperparameters, its norms, and its matrices as packed layers.
+// A model: its hyperparameters, its norms, and its matrices as packed layers.
 #pragma once
 #include <functional>
 #include <string>
@@ -30,6 +30,10 @@ struct Block {
   std::vector<float> ffn_norm;        ///< [width]
   Projection gate_up;                 ///< width -> gate, then up
   Projection down;                    ///< feed_forward -> width
+
+  // Norms that not every architecture has; empty without.
+  std::vector<float> query_norm, key_norm;                ///< [head_size], of each head
+  std::vector<float> attention_post_norm, ffn_post_norm;  ///< [width], of what is added to the residual
 };
 
 /// Immutable. Copies share the packed weights.

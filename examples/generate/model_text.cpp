@@ -22,24 +22,51 @@ std::vector<std::string> need_texts(const File& file, std::string_view key) {
   return {views->begin(), views->end()};
 }
 
-// A token id, or -1. What exceeds the vocabulary is refused by the tokenizer.
-int find_token(const File& file, std::string_view key) {
+std::vector<float> need_floats(const File& file, std::string_view key) {
   const Value* value = file.find(key);
-  if (value == nullptr) return -1;
+  auto floats = value == nullptr ? std::nullopt : value->as_f32s();
+  if (!floats) throw std::runtime_error("the model file has no list of floats under " + std::string(key));
+  return *std::move(floats);
+}
+
+// A token id, or -1 for none. What exceeds the vocabulary is refused by the tokenizer.
+int find_token(const File& file, std::string_view key, int otherwise = -1) {
+  const Value* value = file.find(key);
+  if (value == nullptr) return otherwise;
   const auto id = value->as_i64();
   if (!id || *id < -1 || *id > 0x7FFFFFFF)
     throw std::runtime_error("the model file's key " + std::string(key) + " is not a token id");
   return static_cast<int>(*id);
 }
 
+// What a kind of tokenizer is called, and what is assumed of keys that a file lacks: ggml's choices.
+struct Kind {
+  const char* name;
+  TokenizerKind kind;
+  int bos, eos, unk;
+  bool add_bos, add_space_prefix;
+};
+constexpr Kind kinds[] = {{"gpt2", TokenizerKind::byte_level, -1, -1, -1, false, false},
+                          {"llama", TokenizerKind::sentencepiece, 1, 2, 0, true, true}};
+
+const Kind& read_kind(const File& file) {
+  const std::string name = find_text(file, "tokenizer.ggml.model").value_or("");
+  for (const Kind& kind : kinds)
+    if (name == kind.name) return kind;
+  throw std::runtime_error("the tokenizer is \"" + name +
+                           "\"; only byte-level (\"gpt2\") and SentencePiece (\"llama\") byte-pair encoding "
+                           "are supported");
+}
+
 TokenizerData read_tokenizer(const File& file) {
-  const std::string kind = find_text(file, "tokenizer.ggml.model").value_or("");
-  if (kind != "gpt2")
-    throw std::runtime_error("the tokenizer is \"" + kind +
-                             "\"; only byte-level byte-pair encoding (\"gpt2\") is supported");
+  const Kind& kind = read_kind(file);
   TokenizerData data;
+  data.kind = kind.kind;
   data.tokens = need_texts(file, "tokenizer.ggml.tokens");
-  data.merges = need_texts(file, "tokenizer.ggml.merges");
+  if (kind.kind == TokenizerKind::byte_level)
+    data.merges = need_texts(file, "tokenizer.ggml.merges");
+  else
+    data.scores = need_floats(file, "tokenizer.ggml.scores");
   if (const Value* types = file.find("tokenizer.ggml.token_type")) {
     const auto numbers = types->as_i64s();
     if (!numbers)
@@ -50,11 +77,11 @@ TokenizerData read_tokenizer(const File& file) {
     }
   }
   data.pre = find_text(file, "tokenizer.ggml.pre").value_or("default");
-  data.bos = find_token(file, "tokenizer.ggml.bos_token_id");
-  data.eos = find_token(file, "tokenizer.ggml.eos_token_id");
-  data.unk = find_token(file, "tokenizer.ggml.unknown_token_id");
-  data.add_bos = find_flag(file, "tokenizer.ggml.add_bos_token", false);
-  data.add_space_prefix = find_flag(file, "tokenizer.ggml.add_space_prefix", false);
+  data.bos = find_token(file, "tokenizer.ggml.bos_token_id", kind.bos);
+  data.eos = find_token(file, "tokenizer.ggml.eos_token_id", kind.eos);
+  data.unk = find_token(file, "tokenizer.ggml.unknown_token_id", kind.unk);
+  data.add_bos = find_flag(file, "tokenizer.ggml.add_bos_token", kind.add_bos);
+  data.add_space_prefix = find_flag(file, "tokenizer.ggml.add_space_prefix", kind.add_space_prefix);
   return data;
 }
 
@@ -79,7 +106,11 @@ bool ModelText::ends(int token) const {
 
 std::vector<int> ModelText::encode(const std::string& system, const std::string& prompt, bool raw) const {
   std::string text = prompt;
-  if (!raw && !chat_template.empty()) {
+  const bool plain = raw || chat_template.empty();
+  if (plain && !system.empty())
+    throw std::runtime_error("there is no place for a system message: the prompt is continued as it is" +
+                             std::string(raw ? "" : ", for the model has no chat template"));
+  if (!plain) {
     std::vector<Message> messages;
     if (!system.empty()) messages.push_back({"system", system});
     messages.push_back({"user", prompt});

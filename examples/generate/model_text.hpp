@@ -19,13 +19,14 @@ struct ModelText {
   bool ends(int token) const;
 
   /// The tokens of a conversation that waits for its answer: `system` (unless empty) and `prompt`, rendered
-  /// with the chat template; or those of `prompt` as it is if `raw` or if there is no template. Throws
-  /// std::runtime_error if the text has no tokens at all.
+  /// with the chat template; or those of `prompt` as it is, to be continued, if `raw` or if there is no
+  /// template. Throws std::runtime_error if the text has no tokens at all, or if there is a system message
+  /// but no template to put it into.
   std::vector<int> encode(const std::string& system, const std::string& prompt, bool raw) const;
 };
 
-/// Reads the keys tokenizer.*. Throws std::runtime_error on a tokenizer other than byte-level byte-pair
-/// encoding ("gpt2") and on keys that contradict each other.
+/// Reads the keys tokenizer.*. Throws std::runtime_error on a tokenizer that is neither "gpt2" nor "llama"
+/// (see TokenizerKind) and on keys that contradict each other.
 ModelText read_text(const edgeq::gguf::File& file);
 
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From tensors of a GGUF file to an edgeq layer. All kernels are compiled in pack_layer.cpp, and nowhere
-// else.
+// From tensors of a GGUF file to an edgeq layer.
 #pragma once
 #include <span>
 

@@ -1,39 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns text into token ids and back: byte-level byte-pair encoding, what GGUF files call the model "gpt2".
+// Turns text into token ids and back.
 #pragma once
 #include <array>
 #include <cstddef>
-#include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "generate/pretokenizer.hpp"
+#include "generate/subword_model.hpp"
+#include "generate/tokenizer_data.hpp"
+#include "generate/vocabulary.hpp"
 
 namespace generate {
-
-/// The tokenizer as a GGUF file stores it under tokenizer.ggml.*; each field names its key. An id that the
-/// file does not give is -1.
-struct TokenizerData {
-  std::vector<std::string> tokens;  ///< tokens, in the byte-to-character spelling of GPT-2
-  std::vector<int> token_types;  ///< token_type: 1 normal, 2 unknown, 3 control, 4 user-defined; may be empty
-  std::vector<std::string> merges;  ///< merges: "left right", most urgent first
-  std::string pre;                  ///< pre: which pre-tokenizer
-  int bos = -1;                     ///< bos_token_id
-  int eos = -1;                     ///< eos_token_id
-  int unk = -1;                     ///< unknown_token_id
-  bool add_bos = false;             ///< add_bos_token
-  bool add_space_prefix = false;    ///< add_space_prefix
-};
 
 /// Encodes and decodes. Immutable once built, so threads may share one.
 class Tokenizer {
  public:
   /// Checks everything that encoding relies on: throws std::runtime_error when the sizes disagree, an id is
-  /// out of range, a merge names a token that does not exist, or the pre-tokenizer is unknown.
+  /// out of range, or the subword model refuses its part.
   explicit Tokenizer(TokenizerData data);
 
   /// The ids of `text`, any bytes at all; no beginning-of-text token is added. User-defined tokens are
@@ -54,41 +40,23 @@ class Tokenizer {
   std::string decode(int token, bool show_special = false) const;
 
   /// The id of the token that is spelled `text` in the file, such as "<|im_end|>".
-  std::optional<int> find(std::string_view text) const;
+  std::optional<int> find(std::string_view text) const { return vocabulary_->find(text); }
 
   /// The token's spelling in the file, for the bos_token and eos_token of chat templates; empty for id -1.
   const std::string& spelling(int token) const;
 
-  int bos() const { return data_.bos; }
-  int eos() const { return data_.eos; }
-  std::size_t size() const { return data_.tokens.size(); }
+  int bos() const { return bos_; }
+  int eos() const { return eos_; }
+  std::size_t size() const { return vocabulary_->size(); }
 
  private:
-  struct Merge {
-    std::size_t rank;
-    int token;
-  };
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
-
-  int type(int token) const;
-  bool is_special(int token) const;
-  void check_id(int id, std::string_view field) const;
-  void read_merges();
   int token_at(std::string_view text, bool parse_special) const;
-  void encode_ordinary(std::string_view text, std::vector<int>& ids) const;
-  void encode_word(std::string_view word, std::vector<int>& ids) const;
-  void merge_symbols(std::vector<int>& symbols) const;
-  const Merge* find_merge(int left, int right) const;
 
-  TokenizerData data_;
-  SplitPattern pattern_;
-  std::unordered_map<std::string, int, Hash, std::equal_to<>> ids_;
-  std::unordered_map<std::uint64_t, Merge> merges_;  // by the ids of the left and the right half
-  std::array<int, 256> byte_ids_{};                  // -1 for a byte without a token
-  std::array<std::vector<int>, 256> whole_tokens_;   // control and user-defined by first byte, longest first
+  std::shared_ptr<const Vocabulary> vocabulary_;
+  std::shared_ptr<const SubwordModel> subwords_;
+  int bos_, eos_;
+  bool add_bos_;
+  std::array<std::vector<int>, 256> whole_tokens_;  // control and user-defined by first byte, longest first
 };
 
 /// Joins decoded tokens into text that can be printed at once: holds back the beginning of a character until

@@ -38,10 +38,10 @@ EDGEQ_PRECISE_END
 
 namespace generate {
 
-#define GENERATE_LOOPS(target)                                                                            \
-  constexpr VectorMath target##_loops {                                                                   \
-#target, target::exponential_of, target::rms_norm, target::rotate_pairs, target::swiglu, target::add, \
-        target::attend                                                                                    \
+#define GENERATE_LOOPS(target)                                                                      \
+  constexpr VectorMath target##_loops {                                                             \
+#target, target::exponential_of, target::rms_norm, target::rotate_pairs, target::rotate_halves, \
+        target::swiglu, target::geglu, target::add, target::attend                                  \
   }
 namespace {
 #if defined(__x86_64__)

@@ -20,7 +20,8 @@ struct AttentionTask {
   const float* query;        ///< [head_size]
   const float* keys;         ///< [room / 16][head_size][16]: sixteen positions side by side
   const float* values;       ///< [positions][value_stride], the padding of a row finite
-  std::size_t positions;     ///< at least 1; keys beyond may hold anything
+  std::size_t positions;     ///< more than `skipped`; keys beyond may hold anything
+  std::size_t skipped;       ///< positions at the beginning that do not count
   std::size_t head_size;     ///< of query, keys, values and result
   std::size_t value_stride;  ///< head_size rounded up to value_step
   float scale;               ///< of the scores
@@ -39,8 +40,12 @@ struct VectorMath {
   /// Turns each pair (x[2i], x[2i+1]) by an angle: x[j] = x[j] * cosines[j] + x[j ^ 1] * sines[j], where
   /// sines[2i] is minus the sine and sines[2i+1] the sine. `size` is even.
   void (*rotate_pairs)(float* x, const float* cosines, const float* sines, std::size_t size);
+  /// The same for the pairs (x[i], x[i + size / 2]).
+  void (*rotate_halves)(float* x, const float* cosines, const float* sines, std::size_t size);
   /// y = gate / (1 + exp(-gate)) * up.
   void (*swiglu)(const float* gate, const float* up, std::size_t size, float* y);
+  /// y = gate / 2 * (1 + tanh(sqrt(2 / pi) * (gate + 0.044715 gate^3))) * up.
+  void (*geglu)(const float* gate, const float* up, std::size_t size, float* y);
   /// y += x.
   void (*add)(float* y, const float* x, std::size_t size);
   /// Scaled dot-product attention.

@@ -178,10 +178,30 @@ static void rotate_pairs(float* x, const float* cosines, const float* sines, std
   }
 }
 
+static void rotate_halves(float* x, const float* cosines, const float* sines, std::size_t size) {
+  const std::size_t half = size / 2;
+  for (std::size_t i = 0, j = half; i < half; i += vector_lanes, j += vector_lanes) {
+    const std::size_t count = half - i;
+    const Lanes a = load(x + i, count), b = load(x + j, count);
+    store(x + i, a * load(cosines + i, count) + b * load(sines + i, count), count);
+    store(x + j, b * load(cosines + j, count) + a * load(sines + j, count), count);
+  }
+}
+
 static void swiglu(const float* gate, const float* up, std::size_t size, float* y) {
   for (std::size_t i = 0; i < size; i += vector_lanes) {
     const Lanes g = load(gate + i, size - i);
     const Lanes sigmoid_inverse = exponential(all(0.0f) - g) + all(1.0f);
+    store(y + i, g / sigmoid_inverse * load(up + i, size - i), size - i);
+  }
+}
+
+// (1 + tanh(t)) / 2 = 1 / (1 + exp(-2t)), so that no digit is lost where tanh(t) is near -1.
+static void geglu(const float* gate, const float* up, std::size_t size, float* y) {
+  constexpr float linear = -1.59576912f, cubic = -0.0713548163f;  // -2 sqrt(2 / pi), and 0.044715 times that
+  for (std::size_t i = 0; i < size; i += vector_lanes) {
+    const Lanes g = load(gate + i, size - i);
+    const Lanes sigmoid_inverse = exponential(g * (all(linear) + all(cubic) * g * g)) + all(1.0f);
     store(y + i, g / sigmoid_inverse * load(up + i, size - i), size - i);
   }
 }
@@ -191,12 +211,13 @@ static void add(float* y, const float* x, std::size_t size) {
     store(y + i, load(y + i, size - i) + load(x + i, size - i), size - i);
 }
 
-// The lanes of positions first .. first + 15 that are past the last one become `value`.
-EDGEQ_INLINE Lanes with_end(const Lanes& v, std::size_t first, std::size_t positions, float value) {
-  if (first + vector_lanes <= positions) return v;
+// The lanes of positions first .. first + 15 that do not count become `value`.
+EDGEQ_INLINE Lanes counted(const Lanes& v, std::size_t first, const AttentionTask& t, float value) {
+  if (first >= t.skipped && first + vector_lanes <= t.positions) return v;
   float lane[vector_lanes];
   store(lane, v);
-  for (std::size_t i = first < positions ? positions - first : 0; i < vector_lanes; ++i) lane[i] = value;
+  for (std::size_t i = 0; i < vector_lanes; ++i)
+    if (first + i < t.skipped || first + i >= t.positions) lane[i] = value;
   return load(lane);
 }
 
@@ -228,7 +249,7 @@ EDGEQ_INLINE float score(const AttentionTask& t) {
     }
     EDGEQ_FOR (j, 2) {
       const std::size_t place = p + j * vector_lanes;
-      const Lanes s = with_end((sums[2 * j] + sums[2 * j + 1]) * all(t.scale), place, t.positions, lowest);
+      const Lanes s = counted((sums[2 * j] + sums[2 * j + 1]) * all(t.scale), place, t, lowest);
       greatest = greater(s, greatest);
       store(t.scores + place, s);
     }
@@ -240,7 +261,7 @@ EDGEQ_INLINE float score(const AttentionTask& t) {
 EDGEQ_INLINE float weigh(const AttentionTask& t, float greatest) {
   Lanes sum = {};
   for (std::size_t p = 0; p < t.positions; p += vector_lanes) {
-    const Lanes w = with_end(exponential(load(t.scores + p) - all(greatest)), p, t.positions, 0);
+    const Lanes w = counted(exponential(load(t.scores + p) - all(greatest)), p, t, 0);
     sum = sum + w;
     store(t.scores + p, w);
   }
@@ -252,8 +273,8 @@ static void attend(const AttentionTask& t) {
   const Lanes total = all(weigh(t, score(t)));
   for (std::size_t d = 0; d < t.head_size; d += value_step) {
     Lanes sums[vectors] = {};
-    const float* row = t.values + d;
-    std::size_t p = 0;
+    const float* row = t.values + t.skipped * t.value_stride + d;
+    std::size_t p = t.skipped;
     for (; p + 2 <= t.positions; p += 2, row += 2 * t.value_stride) {
       const Lanes first = all(t.scores[p]), second = all(t.scores[p + 1]);
       EDGEQ_FOR (j, vectors) {

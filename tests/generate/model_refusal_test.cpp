@@ -69,9 +69,10 @@ TEST(ModelRefusal, TheModelItselfIsNotRefused) {
 TEST(ModelRefusal, Architecture) {
   TinyModel model;
   model.architecture = "mamba";
-  EXPECT_EQ(refusal(model), "the model's architecture is \"mamba\"; only \"llama\" is supported");
+  EXPECT_EQ(refusal(model),
+            "the model's architecture is \"mamba\"; only \"llama\" and \"gemma3\" are supported");
   EXPECT_EQ(refusal(without("general.architecture")),
-            "the model's architecture is \"\"; only \"llama\" is supported");
+            "the model's architecture is \"\"; only \"llama\" and \"gemma3\" are supported");
 }
 
 TEST(ModelRefusal, Keys) {
@@ -118,6 +119,28 @@ TEST(ModelRefusal, OtherArithmetic) {
             "the model file sets llama.attention.causal, which is not supported");
   EXPECT_EQ(refusal(with_key("llama.expert_count", std::uint32_t{0})), "not refused");
   EXPECT_EQ(refusal(with_key("llama.attention.causal", true)), "not refused");
+}
+
+TEST(ModelRefusal, OtherGemmas) {
+  const auto gemma = [](const char* key, auto value) {
+    TinyModel model;
+    model.architecture = "gemma3";
+    model.more = [=](GgufWriter& writer) { writer.add(key, value); };
+    return model;
+  };
+  EXPECT_EQ(refusal(gemma("gemma3.attn_logit_softcapping", 0.0f)), "not refused");
+  EXPECT_EQ(refusal(gemma("gemma3.attn_logit_softcapping", 50.0f)),
+            "the model file sets gemma3.attn_logit_softcapping, which is not supported");
+  EXPECT_EQ(refusal(gemma("gemma3.final_logit_softcapping", 30.0f)),
+            "the model file sets gemma3.final_logit_softcapping, which is not supported");
+  EXPECT_EQ(refusal(gemma("gemma3.rope.scaling.type", "yarn")),
+            "the rope scaling \"yarn\" is not supported; \"linear\" is");
+  TinyModel model;
+  model.architecture = "gemma3";
+  model.without = {"blk.1.post_ffw_norm.weight"};
+  EXPECT_EQ(refusal(model), "the model file has no tensor blk.1.post_ffw_norm.weight");
+  EXPECT_EQ(refusal(with_key("llama.attention.sliding_window", std::uint32_t{512})),
+            "the model file sets llama.attention.sliding_window, which is not supported");
 }
 
 TEST(ModelRefusal, Tensors) {
@@ -184,8 +207,14 @@ std::string text_refusal(const std::function<void(GgufWriter&)>& keys) {
 }
 
 TEST(ModelRefusal, Tokenizers) {
-  EXPECT_EQ(text_refusal([](GgufWriter& w) { w.add("tokenizer.ggml.model", "llama"); }),
-            "the tokenizer is \"llama\"; only byte-level byte-pair encoding (\"gpt2\") is supported");
+  EXPECT_EQ(text_refusal([](GgufWriter& w) { w.add("tokenizer.ggml.model", "bert"); }),
+            "the tokenizer is \"bert\"; only byte-level (\"gpt2\") and SentencePiece (\"llama\") byte-pair "
+            "encoding are supported");
+  EXPECT_EQ(text_refusal([](GgufWriter& w) {
+              w.add("tokenizer.ggml.model", "llama");
+              w.add_array("tokenizer.ggml.tokens", {"a", "b"});
+            }),
+            "the model file has no list of floats under tokenizer.ggml.scores");
   EXPECT_EQ(text_refusal([](GgufWriter& w) { w.add("tokenizer.ggml.model", "gpt2"); }),
             "the model file has no list of texts under tokenizer.ggml.tokens");
   EXPECT_EQ(text_refusal([](GgufWriter& w) {
@@ -195,6 +224,27 @@ TEST(ModelRefusal, Tokenizers) {
               w.add("tokenizer.ggml.eos_token_id", -7);
             }),
             "the model file's key tokenizer.ggml.eos_token_id is not a token id");
+}
+
+TEST(ModelRefusal, ASystemMessageWithoutAChatTemplate) {
+  GgufWriter writer;
+  writer.add("tokenizer.ggml.model", "llama");
+  writer.add_array("tokenizer.ggml.tokens", {"<unk>", "<s>", "</s>", "a"});
+  writer.add_array("tokenizer.ggml.scores", {0.0f, 0.0f, 0.0f, -1.0f});
+  writer.add("tokenizer.ggml.add_space_prefix", false);
+  const auto bytes = writer.bytes();
+  const auto text = generate::read_text(value_or_throw(edgeq::gguf::File::parse(bytes)));
+  EXPECT_EQ(text.encode("", "a", false),
+            (std::vector<int>{1, 3}));  // ggml's ids and flags, which the file lacks
+  try {
+    text.encode("Be brief.", "a", false);
+    FAIL() << "not refused";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "there is no place for a system message: the prompt is continued as it is, for the model has "
+        "no chat template");
+  }
 }
 
 }

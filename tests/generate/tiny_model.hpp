@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes GGUF files of a Llama model small enough to be computed by hand, right unless told otherwise.
+// Writes GGUF files of a model small enough to be computed by hand, right unless told otherwise.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,10 +17,11 @@ namespace generate::test {
 
 /// The weights follow from a tensor's name, so that a test can compute with them too.
 struct TinyModel {
-  std::string architecture = "llama";
+  std::string architecture = "llama";  ///< or gemma3
   std::size_t blocks = 2, width = 32, heads = 4, kv_heads = 2, head_size = 8, feed_forward = 64,
               vocabulary = 11;
   edgeq::gguf::TensorType matrices = edgeq::gguf::TensorType::f32;    ///< or q8_0
+  std::size_t window = 0;                                             ///< of attention; 0: no key
   std::set<std::string> without;                                      ///< keys and tensors that are left out
   std::map<std::string, std::pair<std::size_t, std::size_t>> shapes;  ///< other rows and columns of tensors
   std::vector<std::pair<std::string, std::size_t>> biases;            ///< names and sizes of vectors to add
@@ -47,14 +48,16 @@ struct TinyModel {
     };
     const auto size = [](std::size_t value) { return static_cast<std::uint32_t>(value); };
     key("general.architecture", architecture);
-    key("llama.block_count", size(blocks));
-    key("llama.context_length", std::uint32_t{64});
-    key("llama.embedding_length", size(width));
-    key("llama.feed_forward_length", size(feed_forward));
-    key("llama.attention.head_count", size(heads));
-    key("llama.attention.head_count_kv", size(kv_heads));
-    key("llama.attention.layer_norm_rms_epsilon", 1e-5f);
-    key("llama.rope.freq_base", 100.0f);
+    key(architecture + ".block_count", size(blocks));
+    key(architecture + ".context_length", std::uint32_t{64});
+    key(architecture + ".embedding_length", size(width));
+    key(architecture + ".feed_forward_length", size(feed_forward));
+    key(architecture + ".attention.head_count", size(heads));
+    key(architecture + ".attention.head_count_kv", size(kv_heads));
+    key(architecture + ".attention.layer_norm_rms_epsilon", 1e-5f);
+    key(architecture + ".rope.freq_base", 100.0f);
+    if (head_size != width / heads) key(architecture + ".attention.key_length", size(head_size));
+    if (window != 0) key(architecture + ".attention.sliding_window", size(window));
 
     add(writer, "token_embd.weight", vocabulary, width);
     for (std::size_t i = 0; i < blocks; ++i) {
@@ -68,6 +71,11 @@ struct TinyModel {
       add(writer, block + "ffn_gate.weight", feed_forward, width);
       add(writer, block + "ffn_up.weight", feed_forward, width);
       add(writer, block + "ffn_down.weight", width, feed_forward);
+      if (architecture != "gemma3") continue;
+      add(writer, block + "attn_q_norm.weight", 1, head_size);
+      add(writer, block + "attn_k_norm.weight", 1, head_size);
+      add(writer, block + "post_attention_norm.weight", 1, width);
+      add(writer, block + "post_ffw_norm.weight", 1, width);
     }
     add(writer, "output_norm.weight", 1, width);
     for (const auto& [name, count] : biases) add(writer, name, 1, count);

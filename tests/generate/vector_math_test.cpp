@@ -121,6 +121,29 @@ TEST(VectorMath, RotatesPairs) {
   }
 }
 
+TEST(VectorMath, RotatesHalves) {
+  for (const std::size_t size : sizes) {
+    const std::size_t half = size / 2;
+    const Floats x = random_floats(size, 1, 3);
+    Floats cosines(size), sines(size);
+    for (std::size_t i = 0; i < half; ++i) {
+      const float angle = 0.1f * static_cast<float>(i + 1);
+      cosines[i] = cosines[i + half] = std::cos(angle);
+      sines[i + half] = std::sin(angle);
+      sines[i] = -sines[i + half];
+    }
+    const Floats y = on_all(x, [&](const VectorMath& loops, float* out) {
+      loops.rotate_halves(out, cosines.data(), sines.data(), size);
+    });
+    for (std::size_t i = 0; i < half; ++i) {
+      const double c = cosines[i], s = sines[i + half], a = x[i], b = x[i + half];
+      // Two products and their sum round once each.
+      EXPECT_LE(std::abs(y[i] - (a * c - b * s)), 2 * u * (std::abs(a * c) + std::abs(b * s)));
+      EXPECT_LE(std::abs(y[i + half] - (a * s + b * c)), 2 * u * (std::abs(a * s) + std::abs(b * c)));
+    }
+  }
+}
+
 TEST(VectorMath, SwiGlu) {
   for (const std::size_t size : sizes) {
     const Floats gate = random_floats(size, 8, 4), up = random_floats(size, 2, 5);
@@ -143,6 +166,35 @@ TEST(VectorMath, SwiGluOfGreatNegativesIsAlmostNothing) {
   EXPECT_NEAR(y[1], 0, 7e-35);
 }
 
+TEST(VectorMath, GeGlu) {
+  for (const std::size_t size : sizes) {
+    const Floats gate = random_floats(size, 2, 4), up = random_floats(size, 2, 5);
+    const Floats y = on_all(
+        gate, [&](const VectorMath& loops, float* out) { loops.geglu(gate.data(), up.data(), size, out); });
+    for (std::size_t i = 0; i < size; ++i) {
+      const double g = gate[i];
+      const double t = std::sqrt(2 / std::acos(-1.0)) * (g + 0.044715 * g * g * g);
+      const double wanted = g / (1 + std::exp(-2 * t)) * up[i];  // = g / 2 * (1 + tanh(t)) * up
+      // 2t: two constants, three products and a sum, of one sign; its error is that of exp, relative. The
+      // rest is as in SwiGlu. Beyond exp(-87) the result counts as 0.
+      const double bound = (6 * 2 * std::abs(t) + 7 + 1e-3) * u * std::abs(wanted);
+      EXPECT_LE(std::abs(y[i] - wanted), bound + 1e-36) << gate[i];
+    }
+  }
+}
+
+TEST(VectorMath, GeGluAtItsEnds) {
+  const Floats gate{-100, -1e4f, -1e30f, 0, 1e4f, 1e30f}, up{1, 1, 1, 1, 1, 1};
+  const Floats y = on_all(gate, [&](const VectorMath& loops, float* out) {
+    loops.geglu(gate.data(), up.data(), gate.size(), out);
+  });
+  // exp is clamped to exp(88) = 1.65e38, and to exp(-87).
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(y[i], 0, -gate[i] * 7e-39);
+  EXPECT_EQ(y[3], 0);
+  EXPECT_EQ(y[4], 1e4f);
+  EXPECT_EQ(y[5], 1e30f);
+}
+
 TEST(VectorMath, Add) {
   for (const std::size_t size : sizes) {
     const Floats a = random_floats(size, 1, 6), b = random_floats(size, 1, 7);
@@ -153,7 +205,7 @@ TEST(VectorMath, Add) {
 
 // Queries, keys and values in the cache's layout, with NaN where nothing may be read that counts.
 struct AttentionCase {
-  std::size_t positions, head_size;
+  std::size_t positions, head_size, skipped = 0;
   std::size_t room = (positions + position_step - 1) / position_step * position_step;
   std::size_t value_stride = (head_size + value_step - 1) / value_step * value_step;
   float scale = 1 / std::sqrt(static_cast<float>(head_size));
@@ -162,7 +214,7 @@ struct AttentionCase {
 
   Floats compute() const {
     Floats keys(room * head_size, nan_value), values(room * value_stride, nan_value), scores(room);
-    for (std::size_t p = 0; p < positions; ++p) {
+    for (std::size_t p = skipped; p < positions; ++p) {
       for (std::size_t d = 0; d < value_stride; ++d)
         values[p * value_stride + d] = d < head_size ? v[p * head_size + d] : 0;
       for (std::size_t d = 0; d < head_size; ++d)
@@ -173,6 +225,7 @@ struct AttentionCase {
                     .keys = keys.data(),
                     .values = values.data(),
                     .positions = positions,
+                    .skipped = skipped,
                     .head_size = head_size,
                     .value_stride = value_stride,
                     .scale = scale,
@@ -184,7 +237,7 @@ struct AttentionCase {
   void check() const {
     std::vector<double> scores(positions), errors(positions);
     double greatest = -1e300, lowest = 1e300;
-    for (std::size_t p = 0; p < positions; ++p) {
+    for (std::size_t p = skipped; p < positions; ++p) {
       double magnitude = 0;
       for (std::size_t d = 0; d < head_size; ++d) {
         const double product = static_cast<double>(query[d]) * k[p * head_size + d] * scale;
@@ -207,10 +260,10 @@ struct AttentionCase {
 
     const Floats result = compute();
     double total = 0;
-    for (const double score : scores) total += std::exp(score - greatest);
+    for (std::size_t p = skipped; p < positions; ++p) total += std::exp(scores[p] - greatest);
     for (std::size_t d = 0; d < head_size; ++d) {
       double wanted = 0, magnitude = 0;
-      for (std::size_t p = 0; p < positions; ++p) {
+      for (std::size_t p = skipped; p < positions; ++p) {
         const double weighted = std::exp(scores[p] - greatest) / total * v[p * head_size + d];
         wanted += weighted;
         magnitude += std::abs(weighted);
@@ -225,6 +278,13 @@ TEST(VectorMath, Attention) {
   using Sizes = std::vector<std::size_t>;
   for (const std::size_t positions : Sizes{1, 2, 15, 16, 17, 31, 32, 33, 100, 257})
     for (const std::size_t head_size : Sizes{7, 16, 64, 80, 128}) AttentionCase{positions, head_size}.check();
+}
+
+TEST(VectorMath, AttentionSkipsTheFirstPositions) {
+  using Sizes = std::vector<std::size_t>;
+  for (const std::size_t positions : Sizes{2, 16, 17, 31, 33, 40, 257})
+    for (const std::size_t skipped : Sizes{1, 15, 16, 17, 30, 31})
+      if (skipped < positions) AttentionCase{positions, 80, skipped}.check();
 }
 
 }

@@ -4,14 +4,16 @@
 
 Both choose greedily, so they differ only where rounding decides between two tokens. Passes (exit code 0) if all
 answers but one are identical and every first difference is where the reference's two greatest logits are less than
-0.001 apart. Rounding the activations in the reference itself, row by row, shows what to expect: 16 bits move these gaps
+0.001 apart. Rounding the activations in the reference itself, row by row, shows what to expect of SmolLM2: 16 bits move these gaps
 by at most 0.024 and change no answer, although the narrowest gap is 0.006; 8 bits move them by up to 2.6 and change
 eleven of the twelve answers, so int8 cannot pass.
 
-The answers of the reference come from smollm2_q4_1.json beside this script, which was made by
+The answers of the reference come from the JSON files beside this script, which were made by
 
     reference_generate --model SmolLM2-135M-Instruct.Q4_1.gguf --prompts examples/generate/prompts.txt \\
         --tokens 64 > tests/reference/smollm2_q4_1.json
+    reference_generate --model gemma-3-270m-q4_k_m.gguf --prompts tests/reference/gemma3_prompts.txt \\
+        --tokens 64 > tests/reference/gemma3_q4_k_m.json
 """
 import argparse
 import json

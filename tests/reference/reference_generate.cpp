@@ -3,9 +3,9 @@
 //
 //   reference_generate --model FILE --prompts FILE --tokens N [--threads N] [--ignore-eos] > answers.json
 //
-// Prompts are the lines of a file that are not empty, each one user message under the model's chat template.
-// Of equal logits the lowest id is chosen. The answer ends with the model's end-of-text token, which is the
-// last of `tokens` but not in `text`. The output:
+// Prompts are the lines of a file that are not empty, each one user message under the model's chat template,
+// or a text to be continued if the model has none. Of equal logits the lowest id is chosen. The answer ends
+// with the model's end-of-text token, which is the last of `tokens` but not in `text`. The output:
 //
 //   {"eos": 2, "limit": 64, "prompts": [
 //    {"prompt": "...", "prompt_tokens": [..], "text": "...", "tokens": [..], "second": [..], "gaps": [..]},
@@ -29,8 +29,7 @@
 
 #include "edgeq/import/gguf.hpp"
 #include "edgeq/import/mapped_file.hpp"
-#include "generate/chat_template.hpp"
-#include "generate/tokenizer.hpp"
+#include "generate/model_text.hpp"
 #include "generate/unicode.hpp"
 #include "reference/reference_model.hpp"
 
@@ -85,37 +84,6 @@ std::vector<std::string> read_prompts(const std::string& path) {
     if (!line.empty()) prompts.push_back(line);
   }
   return prompts;
-}
-
-generate::TokenizerData tokenizer_data(const File& file) {
-  const auto strings = [&](const char* key) {
-    const auto* value = file.find(key);
-    const auto views = value == nullptr ? std::nullopt : value->as_strings();
-    if (!views) throw std::runtime_error(std::string("the model has no strings under ") + key);
-    return std::vector<std::string>(views->begin(), views->end());
-  };
-  const auto id = [&](const char* key) {
-    const auto* value = file.find(key);
-    return value == nullptr ? -1 : static_cast<int>(value->as_i64().value());
-  };
-  const auto flag = [&](const char* key) {
-    const auto* value = file.find(key);
-    return value != nullptr && value->as_bool().value();
-  };
-  generate::TokenizerData data;
-  data.tokens = strings("tokenizer.ggml.tokens");
-  data.merges = strings("tokenizer.ggml.merges");
-  if (const auto* value = file.find("tokenizer.ggml.token_type")) {
-    const auto types = value->as_i64s().value();
-    for (const auto type : types) data.token_types.push_back(static_cast<int>(type));
-  }
-  if (const auto* pre = file.find("tokenizer.ggml.pre")) data.pre = pre->as_string().value();
-  data.bos = id("tokenizer.ggml.bos_token_id");
-  data.eos = id("tokenizer.ggml.eos_token_id");
-  data.unk = id("tokenizer.ggml.unknown_token_id");
-  data.add_bos = flag("tokenizer.ggml.add_bos_token");
-  data.add_space_prefix = flag("tokenizer.ggml.add_space_prefix");
-  return data;
 }
 
 struct Answer {
@@ -195,17 +163,13 @@ std::string listed(const std::vector<T>& values, const char* format) {
 void run(const Options& options) {
   const auto bytes = value_or_throw(edgeq::MappedFile::open(options.model));
   const File file = value_or_throw(File::parse(bytes.bytes()));
-  const generate::Tokenizer tokenizer(tokenizer_data(file));
-  const auto* chat_template = file.find("tokenizer.chat_template");
-  if (chat_template == nullptr) throw std::runtime_error("the model has no chat template");
+  const generate::ModelText model_text = generate::read_text(file);
+  const generate::Tokenizer& tokenizer = model_text.tokenizer;
   std::vector<Answer> answers;
   for (const std::string& prompt : read_prompts(options.prompts)) {
-    const std::string text =
-        generate::render_chat(chat_template->as_string().value(), {{"user", prompt}}, true,
-                              tokenizer.spelling(tokenizer.bos()), tokenizer.spelling(tokenizer.eos()));
     Answer& answer = answers.emplace_back();
     answer.prompt = prompt;
-    answer.prompt_tokens = tokenizer.encode_prompt(text, true);
+    answer.prompt_tokens = model_text.encode("", prompt, false);
   }
 
   // Prompts are independent, so each thread takes the next one that is left.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model of the Llama architecture computed in double precision: what examples/generate ought to approach.
+// A model of the Llama or the Gemma 3 architecture computed in double precision: what examples/generate ought
+// to approach.
 //
 // It shares no arithmetic with the library or with the example: only the GGUF container is read with edgeq.
 // Weights are the floats that the file's blocks stand for (see dequantize.hpp); everything computed from them
@@ -32,22 +33,35 @@ struct Layer {
   Matrix gate;               // ffn_gate
   Matrix up;                 // ffn_up
   Matrix down;               // ffn_down
+  bool is_local = false;     // attends to the last `window` positions only
+  double rope_base = 0;
+
+  // Of Gemma 3; empty in Llama.
+  Matrix query_norm;              // attn_q_norm, [1, head_width]
+  Matrix key_norm;                // attn_k_norm, [1, head_width]
+  Matrix attention_post_norm;     // post_attention_norm, [1, width]
+  Matrix feed_forward_post_norm;  // post_ffw_norm, [1, width]
 };
 
-/// A model's sizes and weights. Immutable once built, so threads may share one.
+/// A model's sizes and weights; keys are named without the architecture's name in front. Immutable once
+/// built, so threads may share one.
 struct Model {
-  std::size_t width = 0;       ///< llama.embedding_length
-  std::size_t hidden = 0;      ///< llama.feed_forward_length
-  std::size_t heads = 0;       ///< llama.attention.head_count
-  std::size_t key_heads = 0;   ///< llama.attention.head_count_kv, a divisor of `heads`
-  std::size_t head_width = 0;  ///< llama.attention.key_length, else width / heads
-  std::size_t rotated = 0;     ///< llama.rope.dimension_count: how much of a head RoPE turns; even
-  std::size_t context = 0;     ///< llama.context_length: the most tokens of a sequence
-  double rope_base = 0;        ///< llama.rope.freq_base
-  double epsilon = 0;          ///< llama.attention.layer_norm_rms_epsilon
-  Matrix embedding;            ///< token_embd, [vocabulary, width]
-  Matrix output_norm;          ///< output_norm, [1, width]
-  Matrix output;               ///< output, [vocabulary, width]; empty: `embedding` serves as the head too
+  std::size_t width = 0;       ///< embedding_length
+  std::size_t hidden = 0;      ///< feed_forward_length
+  std::size_t heads = 0;       ///< attention.head_count
+  std::size_t key_heads = 0;   ///< attention.head_count_kv, a divisor of `heads`
+  std::size_t head_width = 0;  ///< attention.key_length, else width / heads
+  std::size_t rotated = 0;     ///< rope.dimension_count, else head_width: how much of a head RoPE turns; even
+  std::size_t context = 0;     ///< context_length: the most tokens of a sequence
+  double rope_base = 0;        ///< rope.freq_base
+  double embedding_factor = 1;  ///< of the embedding's rows; in Gemma the root of the width
+  std::size_t window = 0;       ///< attention.sliding_window, of local layers
+  bool rotates_halves = false;  ///< the pairs of RoPE: i and i + rotated / 2 (Gemma), or 2i and 2i + 1
+  bool gated_by_gelu = false;   ///< or by silu
+  double epsilon = 0;           ///< attention.layer_norm_rms_epsilon
+  Matrix embedding;             ///< token_embd, [vocabulary, width]
+  Matrix output_norm;           ///< output_norm, [1, width]
+  Matrix output;                ///< output, [vocabulary, width]; empty: `embedding` serves as the head too
   std::vector<Layer> layers;
 
   /// Reads and dequantizes all weights. Throws std::runtime_error that names what the file lacks, and every
@@ -70,7 +84,7 @@ class Sequence {
   using Rows = std::vector<double>;
   void attend(std::size_t layer, const Rows& normalized, Rows& residual);
   void feed_forward(const Layer& layer, const Rows& normalized, Rows& residual) const;
-  void rotate(std::span<double> head, std::size_t position) const;
+  void rotate(const Layer& layer, std::span<double> head, std::size_t position) const;
 
   const Model* model_;
   std::size_t length_ = 0;
