@@ -92,6 +92,18 @@
 #define EDGEQ_TARGET_END EDGEQ_PRAGMA(GCC diagnostic pop) EDGEQ_PRECISE_END
 #endif
 
+// Extensions of 64-bit Arm in regions. GCC 12 refuses "+dotprod" on a base of Armv8.0; where the command line
+// asks for more than that, a region must not ask for less, or baseline functions could not be inlined into
+// it. Clang before 16 hides the intrinsics unless the command line has them.
+#if defined(__clang__) || defined(__ARM_FEATURE_DOTPROD)
+#define EDGEQ_ARM_TARGET(extension) "+" extension
+#else
+#define EDGEQ_ARM_TARGET(extension) "arch=armv8.2-a+" extension
+#endif
+#if defined(__aarch64__) && (!defined(__clang__) || __clang_major__ >= 16 || defined(__ARM_FEATURE_DOTPROD))
+#define EDGEQ_HAS_ARM_TARGETS 1
+#endif
+
 #define EDGEQ_INLINE inline __attribute__((always_inline))
 #define EDGEQ_INLINE_LAMBDA __attribute__((always_inline))
 

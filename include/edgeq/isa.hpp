@@ -38,6 +38,16 @@ struct avx2 {
   static constexpr const char* name = "avx2";
   static constexpr std::uint32_t features = feature_mask(Feature::avx2);
 };
+/// Advanced SIMD with sdot. Cortex-A55, A75 and newer, Raspberry Pi 5, Apple silicon.
+struct neon_dotprod {
+  static constexpr const char* name = "neon_dotprod";
+  static constexpr std::uint32_t features = feature_mask(Feature::neon, Feature::neon_dotprod);
+};
+/// Advanced SIMD of any 64-bit Arm. Cortex-A53, A72, Raspberry Pi 3 and 4.
+struct neon {
+  static constexpr const char* name = "neon";
+  static constexpr std::uint32_t features = feature_mask(Feature::neon);
+};
 /// Google Highway's best target, where edgeq has no kernel of its own. Highway detects the processor itself.
 struct highway {
   static constexpr const char* name = "highway";
@@ -56,6 +66,6 @@ struct IsaList {};
 
 /// Everything that edgeq has kernels for.
 using AllIsas = IsaList<isa::amx_int8, isa::amx_bf16, isa::avx512_bf16, isa::avx512_vnni, isa::avx_vnni,
-                        isa::avx2, isa::highway, isa::generic>;
+                        isa::avx2, isa::neon_dotprod, isa::neon, isa::highway, isa::generic>;
 
 }

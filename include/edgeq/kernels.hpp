@@ -7,3 +7,4 @@
 #include "edgeq/isa/avx512_vnni.hpp"
 #include "edgeq/isa/generic.hpp"
 #include "edgeq/isa/highway.hpp"
+#include "edgeq/isa/neon.hpp"

@@ -16,8 +16,9 @@
 namespace test {
 
 /// Every ISA that edgeq may have a kernel for, by the names that AnyLinear::only takes.
-inline constexpr const char* isa_names[] = {"amx_int8", "amx_bf16", "avx512_bf16", "avx512_vnni",
-                                            "avx_vnni", "avx2",     "highway",     "generic"};
+inline constexpr const char* isa_names[] = {"amx_int8", "amx_bf16", "avx512_bf16",  "avx512_vnni",
+                                            "avx_vnni", "avx2",     "neon_dotprod", "neon",
+                                            "highway",  "generic"};
 
 /// Says once for each ISA why none of its kernels runs.
 inline void announce_skipped(const char* name, const std::string& reason) {

@@ -19,6 +19,8 @@ struct Simd {
   /// Half of the 16 registers; float sums of a longer tile go to memory, but only at the end of a group.
   static constexpr std::size_t accumulators = 8;
   static constexpr std::size_t tile_rows = 4;
+  template <int>
+  static constexpr int subtracted = 0;
 
   static EDGEQ_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
 

@@ -21,6 +21,8 @@ struct Simd {
   /// float sums.
   static constexpr std::size_t accumulators = 16;
   static constexpr std::size_t tile_rows = 4;
+  template <int>
+  static constexpr int subtracted = 0;
 
   static EDGEQ_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
 

@@ -26,6 +26,8 @@ struct Simd {
   static constexpr std::size_t lanes = 16;
   static constexpr std::size_t accumulators = 1;
   static constexpr std::size_t tile_rows = 1;
+  template <int>
+  static constexpr int subtracted = 0;
   using Int = plain::Int;
   using Float = plain::Float;
 

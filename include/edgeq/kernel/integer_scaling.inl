@@ -32,10 +32,13 @@ struct IntegerScaling {
 
   /// The value an accumulator starts at, so that the zero point costs nothing in the loop.
   static EDGEQ_INLINE Int start(const HeaderPlace& header, std::size_t column, std::int32_t sum) noexcept {
-    if constexpr (Offset::has_zeros)
-      return Simd::multiply(GroupHeader<Format>::zero(header, column), Simd::set1(-sum));
-    else
-      return Simd::set1(Offset::from_midpoint ? -Codec::midpoint * sum : 0);
+    constexpr int subtracted = Simd::template subtracted<Codec::largest_value>;
+    if constexpr (Offset::has_zeros) {
+      const Int zeros = Simd::multiply(GroupHeader<Format>::zero(header, column), Simd::set1(-sum));
+      return subtracted == 0 ? zeros : Simd::add(zeros, Simd::set1(subtracted * sum));
+    } else {
+      return Simd::set1((subtracted - (Offset::from_midpoint ? Codec::midpoint : 0)) * sum);
+    }
   }
 
   /// Scales and minima of a register of columns.

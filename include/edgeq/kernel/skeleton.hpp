@@ -23,6 +23,7 @@ namespace edgeq::inline EDGEQ_BASELINE {
 //   dot<Largest>(acc, values, x) acc += the products of the bytes of values[w] (unsigned, at most Largest)
 //   and of
 //                                x[w] (signed), summed over w
+//   subtracted<Largest>          what dot takes from each value, to make it a signed byte; or 0
 //   broadcast_16, lookup_bytes   a table of 16 bytes, and its entries at bytes 0..15
 //   lookup(table, index)         entries of a table of 16 floats
 //   widen_bytes                  bytes as integers
