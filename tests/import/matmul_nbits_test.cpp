@@ -7,15 +7,17 @@
 #include <limits>
 
 #include "import/checkpoint_tensors.hpp"
+#include "support/host_state.hpp"
 
 namespace {
 
 using namespace edgeq;
+using edgeq::test::decode;
+using edgeq::test::Decoded;
+using edgeq::test::expect_decoded;
+using edgeq::test::expect_refused;
+using edgeq::test::TensorStore;
 using matmul_nbits::Parameters;
-using test::Decoded;
-using test::expect_decoded;
-using test::expect_refused;
-using test::TensorStore;
 using Bytes = std::vector<std::uint8_t>;
 
 /// K = 40 in two blocks of 32, N = 1; code k mod 16, the padding all ones.
@@ -33,7 +35,7 @@ TEST(MatMulNBits, KnownBlocksWithPackedZeroPoints) {
   const auto scales = store.floats("scales", ElementType::f32, {2}, {1, 2});
   const auto zero_points = store.bytes("zero_points", {1}, {0x38});
   const auto w =
-      expect_decoded(matmul_nbits::visit_weights({b, scales, zero_points}, {1, 40, 4, 32}, test::decode));
+      expect_decoded(matmul_nbits::visit_weights({b, scales, zero_points}, {1, 40, 4, 32}, decode));
   EXPECT_EQ(w.format, "int4 zero g* f32");
   EXPECT_EQ(w(0, 0), -8.0f);
   EXPECT_EQ(w(0, 31), 7.0f);
@@ -49,7 +51,7 @@ TEST(MatMulNBits, RowsAreWholeBlobsApart) {
   bytes.resize(64, 0xFF);
   const auto b = store.bytes("b", {2, 2, 16}, bytes);
   const auto scales = store.floats("scales", ElementType::f16, {2, 2}, {1, 1, 1, 1});
-  const auto w = expect_decoded(matmul_nbits::visit_weights({b, scales}, {2, 40, 4, 32}, test::decode));
+  const auto w = expect_decoded(matmul_nbits::visit_weights({b, scales}, {2, 40, 4, 32}, decode));
   EXPECT_EQ(w.format, "int4 sym g* f16");
   float sums[2] = {0, 0};
   for (std::size_t n = 0; n < 2; ++n)
@@ -80,10 +82,10 @@ TEST(MatMulNBits, EveryWidthIsADenseStream) {
     const auto scales =
         store.floats("scales", ElementType::f32, {n * groups}, std::vector<float>(n * groups, 0.5f));
     const auto zero_points = store.bytes("zero_points", {zeros.size()}, zeros);
-    const auto with = expect_decoded(
-        matmul_nbits::visit_weights({b, scales, zero_points}, {n, k, bits, block}, test::decode));
+    const auto with =
+        expect_decoded(matmul_nbits::visit_weights({b, scales, zero_points}, {n, k, bits, block}, decode));
     const auto without =
-        expect_decoded(matmul_nbits::visit_weights({b, scales}, {n, k, bits, block}, test::decode));
+        expect_decoded(matmul_nbits::visit_weights({b, scales}, {n, k, bits, block}, decode));
     EXPECT_EQ(without.format, bits <= 4 ? "int4 sym g* f32" : "int8 sym g* f32");
     for (std::size_t row = 0; row < n; ++row)
       for (std::size_t i = 0; i < k; ++i) {
@@ -100,7 +102,7 @@ Result<Decoded> with_float_zero(float scale, float zero, ElementType type = Elem
   const auto b = store.bytes("b", {1, 1, 8}, codes);
   const auto scales = store.floats("scales", type, {1}, {scale});
   const auto zero_points = store.floats("zero_points", type, {1}, {zero});
-  return matmul_nbits::visit_weights({b, scales, zero_points}, {1, 16, 4, 16}, test::decode);
+  return matmul_nbits::visit_weights({b, scales, zero_points}, {1, 16, 4, 16}, decode);
 }
 
 TEST(MatMulNBits, FloatZeroPointsThatAreIntegersAreIntegerZeros) {
@@ -126,6 +128,11 @@ TEST(MatMulNBits, OtherFloatZeroPointsStayFloatsIfExact) {
     expect_refused(with_float_zero(0.3f, zero), ErrorCode::unsupported, {"zero_points", "n = 0, block 0"});
 }
 
+TEST(MatMulNBits, AHostThatFlushesSubnormalsChangesNoZero) {
+  const ::test::HostState host(true, false);
+  expect_refused(with_float_zero(1.0f, 0x1p-140f), ErrorCode::unsupported, {"zero_points", "not exact"});
+}
+
 TEST(MatMulNBits, GroupIndexIsNaturalOrAnOrder) {
   TensorStore store;
   Bytes bytes(2 * 8, 0x99);
@@ -138,7 +145,7 @@ TEST(MatMulNBits, GroupIndexIsNaturalOrAnOrder) {
   }
   const auto read = [&](const std::vector<std::int32_t>& g_idx, std::size_t k) {
     return matmul_nbits::visit_weights({b, scales, {}, store.integers("g_idx", g_idx)}, {1, k, 4, 16},
-                                       test::decode);
+                                       decode);
   };
   EXPECT_TRUE(expect_decoded(read(natural, 32)).order.empty());
   EXPECT_TRUE(expect_decoded(read(natural, 20)).order.empty()) << "of all places of the blocks";
@@ -153,7 +160,7 @@ TEST(MatMulNBits, SizesThatDoNotFollowFromTheAttributesAreRefused) {
   const auto b = store.bytes("b", {1, 2, 16}, ascending_codes());
   const auto scales = store.floats("scales", ElementType::f32, {2}, {1, 2});
   const auto read = [&](const matmul_nbits::Tensors& t, const Parameters& p) {
-    return matmul_nbits::visit_weights(t, p, test::decode);
+    return matmul_nbits::visit_weights(t, p, decode);
   };
   expect_refused(read({b, scales}, {1, 40, 4, 16}), ErrorCode::invalid_file,
                  {"tensor b", "U8 [1, 2, 16]", "24 elements"});

@@ -7,14 +7,16 @@
 #include <limits>
 
 #include "import/checkpoint_tensors.hpp"
+#include "support/host_state.hpp"
 
 namespace {
 
 using namespace edgeq;
-using test::Decoded;
-using test::expect_decoded;
-using test::expect_refused;
-using test::TensorStore;
+using edgeq::test::decode;
+using edgeq::test::Decoded;
+using edgeq::test::expect_decoded;
+using edgeq::test::expect_refused;
+using edgeq::test::TensorStore;
 
 /// One row of codes 0..15 in one group.
 Result<Decoded> row_of(float scale, float zero, ElementType type = ElementType::f32) {
@@ -23,7 +25,7 @@ Result<Decoded> row_of(float scale, float zero, ElementType type = ElementType::
   for (int code = 0; code < 16; ++code) codes.push_back(code);
   return tinygemm::visit_weights({store.add("codes", ElementType::i32, {1, 16}, codes),
                                   store.floats("scales_and_zeros", type, {1, 1, 2}, {scale, zero})},
-                                 {.group_size = 32}, test::decode);
+                                 {.group_size = 32}, decode);
 }
 
 TEST(Tinygemm, ZerosThatAreIntegersOfTheScaleAreIntegerZeros) {
@@ -52,7 +54,7 @@ TEST(Tinygemm, OneFloatZeroMakesAllOfThemFloats) {
   const auto codes = store.bytes("codes", {2, 4}, {0, 15, 8, 9, 1, 2, 3, 4});
   const auto pairs = store.floats("scales_and_zeros", ElementType::f16, {2, 2, 2},
                                   {1, 3, 2, 0.25f, /* group 1 */ 4, -8, 8, 16});
-  const auto w = expect_decoded(tinygemm::visit_weights({codes, pairs}, {.group_size = 2}, test::decode));
+  const auto w = expect_decoded(tinygemm::visit_weights({codes, pairs}, {.group_size = 2}, decode));
   EXPECT_EQ(w.values, (std::vector<float>{-5, 10, -8, -4, -13.75f, -11.75f, -24, -16}));
   EXPECT_EQ(w.format, std::string("int4 ") + offset::FloatZero::name + " g* f16");
 }
@@ -75,18 +77,25 @@ TEST(Tinygemm, ValuesThatAreNotFiniteReachTheirWeights) {
   }
 }
 
+TEST(Tinygemm, AHostThatFlushesSubnormalsChangesNoZero) {
+  const Decoded w = [] {
+    const ::test::HostState host(true, false);
+    return expect_decoded(row_of(1.0f, 0x1p-140f));
+  }();
+  EXPECT_EQ(w.format, std::string("int4 ") + offset::FloatZero::name + " g* f32");
+}
+
 TEST(Tinygemm, WhatIsNotOfTheFormIsRefused) {
   TensorStore store;
   const auto codes = store.add<std::int32_t>("codes", ElementType::i32, {1, 4}, {0, 15, -1, 3});
   const auto pairs = store.floats("scales_and_zeros", ElementType::f32, {1, 1, 2}, {1, 0});
-  expect_refused(tinygemm::visit_weights({codes, pairs}, {}, test::decode), ErrorCode::invalid_file,
+  expect_refused(tinygemm::visit_weights({codes, pairs}, {}, decode), ErrorCode::invalid_file,
                  {"tinygemm", "codes", "code 4294967295", "n = 0, k = 2"});
   const auto packed = store.bytes("codes", {1, 2}, {0x10, 0x32});  // two codes to a byte
-  expect_refused(tinygemm::visit_weights({packed, pairs}, {}, test::decode), ErrorCode::invalid_file,
-                 {"code 16"});
+  expect_refused(tinygemm::visit_weights({packed, pairs}, {}, decode), ErrorCode::invalid_file, {"code 16"});
   const auto good = store.bytes("codes", {1, 4}, {0, 1, 2, 3});
-  expect_refused(tinygemm::visit_weights({good, pairs}, {.group_size = 2}, test::decode),
-                 ErrorCode::invalid_file, {"scales_and_zeros", "[1, 1, 2]", "[2, 1, 2]"});
+  expect_refused(tinygemm::visit_weights({good, pairs}, {.group_size = 2}, decode), ErrorCode::invalid_file,
+                 {"scales_and_zeros", "[1, 1, 2]", "[2, 1, 2]"});
 }
 
 }

@@ -2,30 +2,10 @@
 // Weights of ONNX nodes MatMulNBits (domain com.microsoft): 2 to 8 bits, integer or float zero points.
 #pragma once
 #include "edgeq/import/coded_source.hpp"
+#include "edgeq/kernel/float_control.hpp"
 
-namespace edgeq::inline EDGEQ_BASELINE::matmul_nbits {
-
-/// The inputs of one node, W [N, K] with G = ceil(K / block_size) blocks of blob = block_size * bits / 8
-/// bytes. Codes are packed along K, LSB first; the last block is padded to a whole blob. W[n, k] = scale *
-/// (code - zero point), the zero point being 2^(bits - 1) where there are none.
-struct Tensors {
-  CheckpointTensor b;       ///< U8, N * G * blob elements: [N, G, blob]
-  CheckpointTensor scales;  ///< F16, BF16 or F32, N * G elements: [N, G] or [N * G]
-  /// U8, each row of bit fields padded to whole bytes: N * ceil(G * bits / 8) elements; or F16, BF16 or F32,
-  /// N * G elements.
-  std::optional<CheckpointTensor> zero_points = {};
-  std::optional<CheckpointTensor> g_idx = {};  ///< I32 [K] or [G * block_size], deprecated
-};
-
-/// The attributes of the node.
-struct Parameters {
-  std::size_t n = 0;
-  std::size_t k = 0;
-  int bits = 4;
-  std::size_t block_size = 32;  ///< a power of two from 16 on
-};
-
-namespace detail {
+EDGEQ_PRECISE_BEGIN
+namespace edgeq::inline EDGEQ_BASELINE::matmul_nbits::detail {
 
 // scale * (midpoint - zero) if a float of the scales' type holds it exactly; then scale * (code - zero) is
 // fma(scale, code - midpoint, this).
@@ -44,6 +24,7 @@ inline std::optional<float> exact_minimum(FloatType type, float scale, float zer
 // exact.
 inline Status set_float_zeros(CodedWeights& weights, const TensorChecks& checks,
                               const CheckpointTensor& zero_points) {
+  const FloatControl control;  // subnormal zero points are not 0, whatever the host has set
   const std::vector<float> values = to_floats(zero_points);
   std::vector<std::uint8_t> zeros(values.size());
   bool integers = true;
@@ -71,6 +52,30 @@ inline Status set_float_zeros(CodedWeights& weights, const TensorChecks& checks,
 }
 
 }
+
+EDGEQ_PRECISE_END
+
+namespace edgeq::inline EDGEQ_BASELINE::matmul_nbits {
+
+/// The inputs of one node, W [N, K] with G = ceil(K / block_size) blocks of blob = block_size * bits / 8
+/// bytes. Codes are packed along K, LSB first; the last block is padded to a whole blob. W[n, k] = scale *
+/// (code - zero point), the zero point being 2^(bits - 1) where there are none.
+struct Tensors {
+  CheckpointTensor b;       ///< U8, N * G * blob elements: [N, G, blob]
+  CheckpointTensor scales;  ///< F16, BF16 or F32, N * G elements: [N, G] or [N * G]
+  /// U8, each row of bit fields padded to whole bytes: N * ceil(G * bits / 8) elements; or F16, BF16 or F32,
+  /// N * G elements.
+  std::optional<CheckpointTensor> zero_points = {};
+  std::optional<CheckpointTensor> g_idx = {};  ///< I32 [K] or [G * block_size], deprecated
+};
+
+/// The attributes of the node.
+struct Parameters {
+  std::size_t n = 0;
+  std::size_t k = 0;
+  int bits = 4;
+  std::size_t block_size = 32;  ///< a power of two from 16 on
+};
 
 /// Checks the inputs of one node and reads its zero points.
 ///

@@ -3,6 +3,22 @@
 // the weights.
 #pragma once
 #include "edgeq/import/coded_source.hpp"
+#include "edgeq/kernel/float_control.hpp"
+
+EDGEQ_PRECISE_BEGIN
+namespace edgeq::inline EDGEQ_BASELINE::tinygemm::detail {
+
+// The z in 0..15 for which (code - 8) * scale + zero = (code - z) * scale for every code, or -1. The products
+// of a float and such an integer are exact in double. An infinite scale has none but 8: infinity - infinity.
+inline int integer_zero(float scale, float zero) noexcept {
+  if (zero == 0.0f || scale != scale) return 8;
+  for (int z = 0; z < 16; ++z)
+    if (double{zero} == double{scale} * (8 - z)) return scale - scale == 0.0f ? z : -1;
+  return -1;
+}
+
+}
+EDGEQ_PRECISE_END
 
 namespace edgeq::inline EDGEQ_BASELINE::tinygemm {
 
@@ -17,19 +33,6 @@ struct Tensors {
 struct Parameters {
   std::int64_t group_size = 128;  ///< -1: one group
 };
-
-namespace detail {
-
-// The z in 0..15 for which (code - 8) * scale + zero = (code - z) * scale for every code, or -1. The products
-// of a float and such an integer are exact in double.
-inline int integer_zero(float scale, float zero) noexcept {
-  if (zero == 0.0f || std::isnan(scale)) return 8;
-  for (int z = 0; z < 16; ++z)
-    if (double{zero} == double{scale} * (8 - z)) return std::isinf(scale) ? -1 : z;
-  return -1;
-}
-
-}
 
 /// Checks the tensors of one linear. Where every zero is scale * (8 - z) for an integer z, as converted from
 /// formats with integer zeros, the weights have the zeros z (y is then the same bits as theirs); else they
@@ -67,6 +70,7 @@ inline Result<CodedWeights> read_weights(const Tensors& tensors, const Parameter
   std::vector<std::uint8_t> zeros(n * groups);
   weights.minima.resize(n * groups);
   bool integers = true;
+  const FloatControl control;  // subnormal zeros are not 0, whatever the host has set
   for (std::size_t i = 0; i < n * groups; ++i) {
     const std::size_t row = i / groups, g = i % groups;
     weights.minima[i] = pairs.value(g, 2 * row + 1);
