@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "edgeq/format/ordered_source.hpp"
 #include "edgeq/format/stacked_source.hpp"
 #include "support/run_layer.hpp"
 #include "support/test_weights.hpp"
@@ -13,26 +14,6 @@
 namespace {
 
 using namespace edgeq;
-
-/// A view of positions, as the columns of a W of K columns.
-template <class View>
-struct OrderedSource {
-  View view;
-  std::size_t k = 0;
-  std::vector<std::uint32_t> order;
-
-  WeightShape shape() const {
-    WeightShape shape = view.shape();
-    shape.k = k;
-    shape.order = order;
-    return shape;
-  }
-  Status validate() const { return view.validate(); }
-  template <class Rows>
-  void read(std::size_t n, std::size_t r, Rows& rows) const noexcept {
-    view.read(n, r, rows);
-  }
-};
 
 /// A shuffle of k columns, with `holes` positions between them that have none.
 std::vector<std::uint32_t> random_order(std::size_t k, std::size_t holes, std::uint64_t seed) {
@@ -151,7 +132,8 @@ TEST(Order, IsRefusedUnlessEveryColumnStandsOnce) {
   EXPECT_NE(message(8, {0, 1, 2, 3, 4, 5, 6, 8}).find("names column 8"), std::string::npos);
   EXPECT_NE(message(8, {0, 1, 2, 3, 4, 5, 6, 6}).find("column 6 twice"), std::string::npos);
   EXPECT_NE(message(8, {0, 1, 2, 3, 4, 5, 6, no_column}).find("only 7 of them"), std::string::npos);
-  EXPECT_NE(message(8, {0, 1, 2, 3}).find("only 4 positions"), std::string::npos);
+  EXPECT_NE(message(8, {0, 1, 2, 3}).find("4 positions for weights of 8"), std::string::npos);
+  EXPECT_NE(message(9, {0, 1, 2, 3, 4, 5, 6, 7}).find("only 8 positions"), std::string::npos);
   EXPECT_EQ(message(7, {0, 1, 2, 3, 4, 5, 6, no_column}), "accepted");
 }
 

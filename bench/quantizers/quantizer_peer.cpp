@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "edgeq/format/ordered_source.hpp"
 #include "edgeq/gptq.hpp"
 #include "edgeq/linear.hpp"
 #include "edgeq/quantize/round_to_nearest.hpp"
@@ -16,23 +17,6 @@ namespace {
 
 using namespace edgeq;
 using Activations = ActivationList<DynamicInt8, DynamicInt16>;
-
-/// Codes by positions, with the order in which GPTQ took the columns.
-template <class F>
-struct OrderedSource {
-  const quantize::QuantizedWeights<F>& weights;
-  std::span<const std::uint32_t> order;
-
-  WeightShape shape() const {
-    WeightShape shape = weights.view().shape();
-    shape.order = order;
-    return shape;
-  }
-  Status validate() const { return weights.view().validate(); }
-  void read(std::size_t n, std::size_t r, typename F::Rows& rows) const noexcept {
-    weights.view().read(n, r, rows);
-  }
-};
 
 struct Problem {
   MatrixView<const float> weights;
@@ -53,7 +37,8 @@ Result<AnyLinear> quantized(const Problem& problem, const ThreadPool& pool) {
   const tool::GptqOptions options{0.01, problem.method.starts_with("gptq act-order"), by};
   const auto q = tool::gptq<F>(problem.weights, *problem.hessian, options, 0, pool);
   if (!q) return q.error();
-  return AnyLinear::pack<F, Activations>(OrderedSource<F>{q->positions, q->order}, bias, pool);
+  return AnyLinear::pack<F, Activations>(
+      OrderedSource<typename F::View>{q->positions.view(), problem.weights.columns, q->order}, bias, pool);
 }
 
 thread_local std::string last_error;

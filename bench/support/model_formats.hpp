@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "edgeq/format/ordered_source.hpp"
 #include "edgeq/linear.hpp"
 #include "edgeq/thread_pool.hpp"
 #include "support/random_weights.hpp"
@@ -44,8 +45,8 @@ edgeq::Result<edgeq::AnyLinear> pack_random(std::size_t n, std::size_t k, std::u
 template <edgeq::WeightFormat F, class Activations>
 edgeq::Result<edgeq::AnyLinear> pack_shuffled(std::size_t n, std::size_t k, std::uint64_t seed,
                                               const edgeq::ThreadPool& pool) {
-  return edgeq::AnyLinear::pack<F, Activations>(ShuffledWeights<F>(RandomWeights<F>{n, k, 0, seed}), {},
-                                                pool);
+  return edgeq::AnyLinear::pack<F, Activations>(
+      edgeq::OrderedSource<RandomWeights<F>>{{n, k, 0, seed}, k, shuffled_columns(k, seed)}, {}, pool);
 }
 
 // The families.

@@ -87,26 +87,13 @@ struct RandomWeights {
   }
 };
 
-/// The same with its columns shuffled, as act-order leaves them.
-template <edgeq::WeightFormat F>
-struct ShuffledWeights {
-  RandomWeights<F> weights;
-  std::vector<std::uint32_t> order;
-
-  explicit ShuffledWeights(const RandomWeights<F>& weights_in) : weights(weights_in), order(weights_in.k) {
-    std::iota(order.begin(), order.end(), 0u);
-    SplitMix64 random(weights.seed);
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
-  }
-  edgeq::WeightShape shape() const {
-    edgeq::WeightShape shape = weights.shape();
-    shape.order = order;
-    return shape;
-  }
-  edgeq::Status validate() const { return weights.validate(); }
-  void read(std::size_t row, std::size_t r, typename F::Rows& rows) const noexcept {
-    weights.read(row, r, rows);
-  }
-};
+/// A shuffle of k columns, as act-order leaves them.
+inline std::vector<std::uint32_t> shuffled_columns(std::size_t k, std::uint64_t seed) {
+  std::vector<std::uint32_t> order(k);
+  std::iota(order.begin(), order.end(), 0u);
+  SplitMix64 random(seed);
+  for (std::size_t i = k; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  return order;
+}
 
 }

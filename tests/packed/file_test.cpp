@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "edgeq/format/ordered_source.hpp"
 #include "edgeq/packed/writer.hpp"
 #include "support/run_layer.hpp"
 #include "support/test_weights.hpp"
@@ -19,23 +20,6 @@ using namespace edgeq;
 using Activations = ActivationList<DynamicInt16, DynamicInt8>;
 using Formats =
     FormatList<Int4<32>, Int4Zero<dynamic_group, Float16>, MxFp4, Q4K, Q6K, Int8<per_channel, float>>;
-
-/// A view with an order of its columns.
-template <class View>
-struct Reversed {
-  View view;
-  std::vector<std::uint32_t> order;
-  WeightShape shape() const {
-    WeightShape shape = view.shape();
-    shape.order = order;
-    return shape;
-  }
-  Status validate() const { return view.validate(); }
-  template <class Rows>
-  void read(std::size_t n, std::size_t r, Rows& rows) const noexcept {
-    view.read(n, r, rows);
-  }
-};
 
 class PackedFile : public testing::Test {
  protected:
@@ -86,7 +70,7 @@ TEST_F(PackedFile, GivesTheSameBitsOnEveryKernel) {
   const auto q4 = test::random_weights<Q4K>(20, 300, 0, 4);
   const auto q6 = test::random_weights<Q6K>(20, 300, 0, 5);
   const auto bias = test::random_floats(37, 6);
-  Reversed<Int4<32>::View> reversed{int4.view(), {}};
+  OrderedSource<Int4<32>::View> reversed{int4.view(), 100, {}};
   for (std::uint32_t i = 100; i > 0; --i) reversed.order.push_back(i - 1);
 
   packed::Writer writer;
