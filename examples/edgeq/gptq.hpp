@@ -10,16 +10,10 @@
 
 #include "edgeq/executor.hpp"
 #include "edgeq/quantize/quantized_weights.hpp"
+#include "gptq_options.hpp"
 #include "hessian.hpp"
 
 namespace tool {
-
-/// How GPTQ proceeds.
-struct GptqOptions {
-  double damping = 0.01;   ///< times the mean of the Hessian's diagonal, added to it
-  bool act_order = false;  ///< columns in descending order of their part of the Hessian's diagonal
-  edgeq::quantize::Search search = edgeq::quantize::Search::extremes;
-};
 
 /// Codes by positions; position i is column order[i], or i where order is empty.
 template <class F>
