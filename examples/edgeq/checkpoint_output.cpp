@@ -47,6 +47,7 @@ Result<Contents> contents_of(const ModelFile& model, Form form, FormContext& con
       weights.push_back(item.weights.get());
     }
   }
+  if (model.is_tied) contents.plain.push_back(model.head_name());  // loaders make a linear of it all the same
   auto agreed = FormContext::of(form, contents.linears);
   if (!agreed) return agreed.error();
   context = *agreed;

@@ -63,7 +63,9 @@ struct QuantizeOptions {
   std::string method = "rtn";  ///< rtn, gptq
   bool search = false;         ///< for the scales with the least squared error
   std::string calibration;
-  bool act_order = false;
+  /// Columns of large inputs first: "none", "group" (groups follow the order), "static" (groups are
+  /// neighbours), "auto" (what the form's readers know: static for compressed-tensors).
+  std::string act_order = "none";
   double damping = 0.01;
   std::string block;                 ///< of fp8, for example "128x128"; empty: a scale per channel
   std::string scales = "as-stored";  ///< of integers: f16, bf16, f32

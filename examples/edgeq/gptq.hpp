@@ -15,7 +15,7 @@
 
 namespace tool {
 
-/// Codes by positions; position i is column order[i], or i where order is empty.
+/// Codes by positions; position i is column order[i], or i where order is empty (as with static groups).
 template <class F>
 struct GptqWeights {
   edgeq::quantize::QuantizedWeights<F> positions;
@@ -27,7 +27,8 @@ struct GptqWeights {
 ///
 /// With the inverse of the damped Hessian H = UᵀU, U upper triangular, a column j with error e leaves
 /// e / U[j, j] * U[j, i] to be subtracted from each later column i: the least squares answer to it (equation
-/// 3 and section 3.3, step 3 of the paper). A group's scale is fitted when its first column is reached.
+/// 3 and section 3.3, step 3 of the paper). A group's scale is fitted when its first column is reached, or
+/// before with static groups.
 template <class F, edgeq::Executor E>
 edgeq::Result<GptqWeights<F>> gptq(edgeq::MatrixView<const float> weights, const Hessian& hessian,
                                    const GptqOptions& options, std::size_t dynamic, const E& executor) {
@@ -42,33 +43,36 @@ edgeq::Result<GptqWeights<F>> gptq(edgeq::MatrixView<const float> weights, const
     return result.order.empty() ? position : std::size_t{result.order[position]};
   };
 
+  const auto fit = [&](const float* from, std::size_t g) {
+    return edgeq::quantize::fit<F>(std::span(from, std::min(q.group, k - g * q.group)), options.search);
+  };
+
   // Errors wait within a block and reach the columns behind it as one product. Groups are fitted to columns
   // that nothing is owed to: a block holds whole groups, or the one group begins with it.
   constexpr std::size_t shortest_block = 128, tile = 32;
-  const std::size_t block = q.group >= k ? shortest_block : edgeq::round_up(shortest_block, q.group);
+  const bool is_static = options.static_groups;
+  const std::size_t block =
+      is_static || q.group >= k ? shortest_block : edgeq::round_up(shortest_block, q.group);
   executor.run(edgeq::divide_up(n, tile), [&](std::size_t t) {
     const std::size_t first = t * tile, rows = std::min(tile, n - first);
     std::vector<float> w(rows * k), errors(rows * block);
-    for (std::size_t r = 0; r < rows; ++r)
-      for (std::size_t i = 0; i < k; ++i) {
-        const float value = weights.row(first + r)[column(i)];
-        w[r * k + i] = std::isfinite(value) ? value : 0.0f;
-      }
+    for (std::size_t r = 0; r < rows; ++r) {
+      const float* row = weights.row(first + r);
+      for (std::size_t i = 0; i < k; ++i)
+        w[r * k + i] = std::isfinite(row[column(i)]) ? row[column(i)] : 0.0f;
+      for (std::size_t g = 0; is_static && g < q.groups(); ++g)
+        q.set_parameters(first + r, g, fit(row + g * q.group, g));
+    }
     for (std::size_t begin = 0; begin < k; begin += block) {
       const std::size_t end = std::min(begin + block, k);
       for (std::size_t r = 0; r < rows; ++r) {
         float* row = w.data() + r * k;
-        edgeq::quantize::GroupParameters<F> parameters;
         for (std::size_t i = begin; i < end; ++i) {
-          if (i % q.group == 0) {
-            parameters =
-                edgeq::quantize::fit<F>(std::span(row + i, std::min(q.group, k - i)), options.search);
-            q.set_parameters(first + r, i / q.group, parameters);
-          } else if (i == begin) {
-            parameters = q.parameters(first + r, i / q.group);
-          }
+          const std::size_t place = is_static ? column(i) : i, g = place / q.group;
+          if (!is_static && i % q.group == 0) q.set_parameters(first + r, g, fit(row + i, g));
+          const auto parameters = q.parameters(first + r, g);
           const int code = parameters.encode(row[i]);
-          q.set_code(first + r, i, code);
+          q.set_code(first + r, place, code);
           const float* factors = u.data() + i * k;
           const float error = (row[i] - parameters.decode(code)) / factors[i];
           errors[r * block + i - begin] = error;
@@ -83,6 +87,7 @@ edgeq::Result<GptqWeights<F>> gptq(edgeq::MatrixView<const float> weights, const
           owed.leftCols(count) * u.block(from, from + count, count, rest);
     }
   });
+  if (is_static) result.order.clear();
   return result;
 }
 

@@ -94,7 +94,11 @@ class CommandLine {
            "safetensors file of inputs: for each module a tensor named like it, or like it and \".input\", "
            "F32, F16 or BF16 [rows, K]")
         ->always_capture_default(false);
-    sub->add_flag("--act-order", o.act_order, "gptq: columns of large inputs first");
+    sub->add_flag(
+           "--act-order{auto}", o.act_order,
+           "gptq: columns of large inputs first; =group: groups follow that order, =static: groups are "
+           "neighbours; without either, static for compressed-tensors, else group")
+        ->check(CLI::IsMember({"none", "auto", "group", "static"}));
     sub->add_option("--damping", o.damping, "gptq: of the mean of the Hessian's diagonal")
         ->check(CLI::PositiveNumber);
     sub->add_option("--block", o.block, "fp8: a scale per block, for example 128x128, instead of per channel")

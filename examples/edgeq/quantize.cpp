@@ -82,7 +82,7 @@ Result<Scheme> Scheme::of(const QuantizeOptions& o) {
   }
   if ((o.method == "gptq") == o.calibration.empty())
     return invalid("--method gptq and --calibration need each other");
-  if (o.act_order && o.method != "gptq") return invalid("--act-order is for --method gptq");
+  if (o.act_order != "none" && o.method != "gptq") return invalid("--act-order is for --method gptq");
   if (o.scales != "as-stored")
     scheme.scale = o.scales == "f16" ? FloatType::f16 : o.scales == "bf16" ? FloatType::bf16 : FloatType::f32;
   if (o.search) scheme.search = edgeq::quantize::Search::squared_error;
@@ -147,7 +147,9 @@ Result<ModelFile> quantize_items(const ModelFile& model, const QuantizeOptions& 
     if (!opened) return opened.error();
     calibration = *std::move(opened);
   }
-  const GptqOptions gptq_options{options.damping, options.act_order, scheme.search};
+  const bool is_static =
+      options.act_order == "static" || (options.act_order == "auto" && options.form == "compressed-tensors");
+  const GptqOptions gptq_options{options.damping, options.act_order != "none", scheme.search, is_static};
   std::vector<std::pair<std::size_t, SpooledWeights>> spooled;
   Progress progress("quantizing");
   for (std::size_t i = 0; i < model.items.size(); ++i) {

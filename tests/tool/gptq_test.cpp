@@ -75,15 +75,19 @@ TYPED_TEST(Gptq, LosesLessThanRoundToNearest) {
   const auto rtn = quantize::round_to_nearest<F>({w.data(), n, k}, Search::extremes, 200);
   const double plain =
       output_error(x, w, [&](std::size_t i, std::size_t j) { return F::decode(rtn.view(), i, j); });
-  for (const bool act_order : {false, true})
+  struct Order {
+    bool act_order, static_groups;
+  };
+  for (const Order order : {Order{false, false}, {true, false}, {true, true}})
     for (const Search search : {Search::extremes, Search::squared_error}) {
       const auto q =
-          tool::gptq<F>({w.data(), n, k}, hessian, {0.01, act_order, search}, 200, InlineExecutor{});
+          tool::gptq<F>({w.data(), n, k}, hessian, {0.01, order.act_order, search, order.static_groups}, 200,
+                        InlineExecutor{});
       ASSERT_TRUE(q) << q.error().message;
-      EXPECT_EQ(q->order.empty(), !act_order);
+      EXPECT_EQ(q->order.empty(), !order.act_order || order.static_groups);
       // Twelve directions hold nearly all of x in 300 columns: nearly all of the error can be moved out of
       // them.
-      EXPECT_LT(error_of(*q, x, w), 0.5 * plain) << act_order;
+      EXPECT_LT(error_of(*q, x, w), 0.5 * plain) << order.act_order << order.static_groups;
     }
 }
 
@@ -119,6 +123,21 @@ TEST(Gptq, OrdersByTheDiagonal) {
     EXPECT_GE(hessian.sum()(before, before), hessian.sum()(after, after));
   }
   EXPECT_TRUE(validate_order(k, q->order));
+}
+
+// The scales are those of round-to-nearest, as no error is known when they are fitted.
+TEST(Gptq, FitsStaticGroupsToTheWeights) {
+  const auto x = correlated_rows(), w = test::random_floats(n * k, 7);
+  const auto q = tool::gptq<Int4<32, Float16>>({w.data(), n, k}, hessian_of(x),
+                                               {0.01, true, Search::extremes, true}, 0, InlineExecutor{});
+  const auto rtn = quantize::round_to_nearest<Int4<32, Float16>>({w.data(), n, k}, Search::extremes);
+  const auto bits = [](const auto& scales) {
+    std::vector<std::uint16_t> result;
+    for (const Float16 scale : scales) result.push_back(scale.bits);
+    return result;
+  };
+  EXPECT_EQ(bits(q->positions.scales), bits(rtn.scales));
+  EXPECT_NE(q->positions.codes, rtn.codes);
 }
 
 TEST(Gptq, RefusesInputsThatDoNotFit) {
