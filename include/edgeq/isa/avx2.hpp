@@ -39,6 +39,9 @@ struct Simd {
   static EDGEQ_INLINE Int min(Int a, Int b) { return _mm256_min_epi32(a, b); }
   static EDGEQ_INLINE Int bit_and(Int a, Int b) { return _mm256_and_si256(a, b); }
   static EDGEQ_INLINE Int bit_or(Int a, Int b) { return _mm256_or_si256(a, b); }
+  static EDGEQ_INLINE Int high_nibbles(Int a) {
+    return _mm256_and_si256(_mm256_srli_epi16(a, 4), _mm256_set1_epi8(15));
+  }
   template <int Count>
   static EDGEQ_INLINE Int shift_left(Int a) {
     return _mm256_slli_epi32(a, Count);

@@ -40,6 +40,9 @@ struct Simd {
   static EDGEQ_INLINE Int min(Int a, Int b) { return _mm512_min_epi32(a, b); }
   static EDGEQ_INLINE Int bit_and(Int a, Int b) { return _mm512_and_si512(a, b); }
   static EDGEQ_INLINE Int bit_or(Int a, Int b) { return _mm512_or_si512(a, b); }
+  static EDGEQ_INLINE Int high_nibbles(Int a) {
+    return _mm512_and_si512(_mm512_srli_epi16(a, 4), _mm512_set1_epi8(15));
+  }
   template <int Count>
   static EDGEQ_INLINE Int shift_left(Int a) {
     return _mm512_slli_epi32(a, Count);

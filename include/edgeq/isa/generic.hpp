@@ -75,6 +75,9 @@ struct Simd {
   static Int bit_or(const Int& a, const Int& b) noexcept {
     return map<Int>([&](std::size_t i) { return a.lane[i] | b.lane[i]; });
   }
+  static Int high_nibbles(const Int& a) noexcept {
+    return map<Int>([&](std::size_t i) { return a.lane[i] >> 4 & 0x0F0F0F0F; });
+  }
   template <int Count>
   static Int shift_left(const Int& a) noexcept {
     return map<Int>([&](std::size_t i) { return wrap(std::int64_t{a.lane[i]} << Count); });

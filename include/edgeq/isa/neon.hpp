@@ -16,8 +16,8 @@ struct Simd {
   using Int = int32x4_t;
   using Float = float32x4_t;
   static constexpr std::size_t lanes = 4;
-  /// Half of the 32 registers.
-  static constexpr std::size_t accumulators = 16;
+  /// Float sums of as many and the operands share the 32 registers with them.
+  static constexpr std::size_t accumulators = 8;
   static constexpr std::size_t tile_rows = 4;
   /// Bytes are multiplied as signed ones: values beyond 127 less 128.
   template <int Largest>
@@ -40,6 +40,9 @@ struct Simd {
   static EDGEQ_INLINE Int min(Int a, Int b) { return vminq_s32(a, b); }
   static EDGEQ_INLINE Int bit_and(Int a, Int b) { return vandq_s32(a, b); }
   static EDGEQ_INLINE Int bit_or(Int a, Int b) { return vorrq_s32(a, b); }
+  static EDGEQ_INLINE Int high_nibbles(Int a) {
+    return vreinterpretq_s32_u8(vshrq_n_u8(vreinterpretq_u8_s32(a), 4));
+  }
   template <int Count>
   static EDGEQ_INLINE Int shift_left(Int a) {
     return vshlq_n_s32(a, Count);
@@ -189,9 +192,13 @@ namespace edgeq::inline EDGEQ_BASELINE {
 namespace neon_dotprod {
 
 struct Simd : neon::Simd {
+  /// As one line of asm for each product: with intrinsics GCC copies accumulators.
   template <int Largest, std::size_t Words>
   static EDGEQ_INLINE void dot(Int& acc, const Int (&values)[Words], const Int (&x)[Words]) {
-    EDGEQ_FOR (w, Words) acc = vdotq_s32(acc, signed_bytes<Largest>(values[w]), vreinterpretq_s8_s32(x[w]));
+    EDGEQ_FOR (w, Words) {
+      const int8x16_t bytes = signed_bytes<Largest>(values[w]);
+      asm("sdot %0.4s, %1.16b, %2.16b" : "+w"(acc) : "w"(bytes), "w"(x[w]));
+    }
   }
 };
 

@@ -13,7 +13,7 @@ EDGEQ_INLINE void unpack_codes(const std::uint8_t* line,
     EDGEQ_FOR (i, Codec::k_per_line / 8) {
       const typename Simd::Int nibbles = Simd::load_codes(line + i * line_bytes);
       codes[2 * i] = Simd::bit_and(nibbles, mask);
-      codes[2 * i + 1] = Simd::bit_and(Simd::template shift_right<4>(nibbles), mask);
+      codes[2 * i + 1] = Simd::high_nibbles(nibbles);
     }
     if constexpr (Codec::bits == 6) {
       const typename Simd::Int upper = Simd::load_codes(line + 2 * line_bytes),

@@ -18,6 +18,7 @@ namespace edgeq::inline EDGEQ_BASELINE {
 //   accumulators, tile_rows      how many sums stay in registers, and how many rows of x a tile takes
 //   set1, add, subtract, multiply, divide, fma, min, max, clamp, bit_and, bit_or, shift_left<n>,
 //   shift_right<n> (of signed integers), shift_right_by (of integers >= 0), reduce_add, reduce_max
+//   high_nibbles                 the upper four bits of each byte
 //   load_codes(line)             4 bytes for each of `lanes` columns; store_codes where codes are unpacked
 //   broadcast_4(x)               4 consecutive codes of x in every lane
 //   dot<Largest>(acc, values, x) acc += the products of the bytes of values[w] (unsigned, at most Largest)
