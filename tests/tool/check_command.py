@@ -7,6 +7,7 @@ usage: check_command.py EDGEQ FOLDER_OF_CORPUS_SCRIPTS
 Only Python itself is needed. A command ends with 0, or with 1 and one sentence on stderr; anything else is a failure.
 """
 import json
+import os
 import random
 import struct
 import subprocess
@@ -84,6 +85,25 @@ def check_commands(folder):
         expect(words in text, f"{arguments}: {text!r} does not say {words!r}")
 
 
+def check_memory(folder):
+    """The memory of a pack does not grow with the file, of which every page is read."""
+    rows, columns = 20480, 2048
+    text = json.dumps({"w.weight": {"dtype": "F32", "shape": [rows, columns], "data_offsets": [0, rows * columns * 4]}}).encode()
+    with open(folder / "large", "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        file.truncate(8 + len(text) + rows * columns * 4)
+    peaks = []
+    for command in (["inspect", folder / "large"], ["pack", folder / "large", folder / "large.eqp"]):
+        process = subprocess.Popen([edgeq, *map(str, command)], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        expect(process.returncode == 0, f"{command} of a large file fails")
+        peaks.append(usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+    size = (folder / "large.eqp").stat().st_size
+    expect(size >= rows * columns * 4, f"the packed file has {size} bytes")
+    expect(peaks[1] - peaks[0] < size / 2, f"packing {size} bytes took {peaks[1] - peaks[0]} bytes more than looking at them")
+
+
 def check_corpora(folder):
     count = 0
     for kind in ("safetensors", "gguf", "packed"):
@@ -106,6 +126,7 @@ def check_corpora(folder):
 
 with tempfile.TemporaryDirectory(prefix="edgeq_command_") as name:
     check_commands(Path(name))
+    check_memory(Path(name))
     check_corpora(Path(name))
 print("\n".join(failures) or "every command did what it should")
 sys.exit(1 if failures else 0)

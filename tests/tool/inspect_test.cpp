@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // inspect: what a file holds, in which format edgeq holds it, and what is odd about it.
 #include "edgeq/commands.hpp"
+#include "edgeq/format/formats.hpp"
 #include "tool/model_folder.hpp"
 
 namespace {
@@ -74,6 +75,23 @@ TEST(Inspect, SaysWhyAMatrixIsRefusedAndGoesOn) {
   EXPECT_EQ(report["matrices"], 1);
   EXPECT_EQ(entry_of(report, "b")["format"], "refused");
   EXPECT_NE(std::string(entry_of(report, "b")["remark"]).find("b.qzeros"), std::string::npos);
+}
+
+// A program may pack formats of its own.
+TEST(Inspect, GoesOnAfterAPackedFormatThatItDoesNotKnow) {
+  using F = Int4<40, Float16>;
+  TemporaryFolder folder;
+  const std::vector<std::uint8_t> codes(16 * 40);
+  const std::vector<Float16> scales(16 * 2);
+  const std::vector<float> floats(16 * 8, 1.0f);
+  packed::Writer writer;
+  ASSERT_TRUE(writer.add<F>("a", F::View{16, 80, codes, scales}));
+  ASSERT_TRUE(writer.add<F32Weight>("b", F32Weight::View{16, 8, floats}));
+  ASSERT_TRUE(writer.write(folder.path("packed")));
+  const auto report = nlohmann::json::parse(inspect(folder.path("packed"), true));
+  EXPECT_EQ(report["matrices"], 1);
+  EXPECT_EQ(report["refused"], 1);
+  EXPECT_NE(std::string(entry_of(report, "a")["remark"]).find("int4 sym g40 f16"), std::string::npos);
 }
 
 TEST(Inspect, PutsNumbersInOrder) {
