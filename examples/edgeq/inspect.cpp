@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // inspect: every tensor of a model file, how it is stored, and the edgeq format that holds it exactly.
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -99,8 +100,10 @@ nlohmann::json json_of(const ModelFile& model, const std::vector<Line>& lines, c
 }
 
 edgeq::Status inspect(const InspectOptions& options) {
+  const auto started = std::chrono::steady_clock::now();
   const auto model = ModelFile::open(options.in);
   if (!model) return model.error();
+  const std::chrono::duration<double, std::milli> opening = std::chrono::steady_clock::now() - started;
   std::vector<Line> lines;
   Totals totals;
   std::map<std::string, std::string> plans;
@@ -113,10 +116,12 @@ edgeq::Status inspect(const InspectOptions& options) {
   }
   if (options.common.json) {
     auto json = json_of(*model, lines, totals);
+    json["opened_in_ms"] = opening.count();
     if (options.plan) json["plans"] = plans;
     std::printf("%s\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   } else {
     print_table(*model, lines, totals);
+    std::printf("opened in %.1f ms\n", opening.count());
     for (const auto& [format, plan] : plans) std::printf("\n%s: %s", format.c_str(), plan.c_str());
   }
   return edgeq::success();

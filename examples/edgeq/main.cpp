@@ -8,13 +8,14 @@
 #include <string>
 
 #include "commands.hpp"
+#include "report.hpp"
 
 namespace {
 
 int refuse(std::string sentence) {
   while (!sentence.empty() && sentence.back() == '\n') sentence.pop_back();
   std::replace(sentence.begin(), sentence.end(), '\n', ' ');
-  std::fprintf(stderr, "edgeq: %s\n", sentence.c_str());
+  std::fprintf(stderr, "edgeq: %s\n", tool::printable(std::move(sentence)).c_str());
   return 1;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "edgeq/import/float_tensor.hpp"
+#include "edgeq/import/mapped_file.hpp"
 #include "edgeq/packed/entry.hpp"
 
 #if EDGEQ_HAS_MMAP

@@ -88,15 +88,18 @@ template <StoredFloat S>
 using Int8FloatZero = GroupQuantized<codec::Byte, offset::FloatZero, dynamic_group, S>;
 template <StoredFloat S>
 using WithScale =
-    KnownFormats<Int4<dynamic_group, S>, Int4<32, S>, Int4<64, S>, Int4<128, S>, Int4Zero<dynamic_group, S>,
-                 Int4Zero<32, S>, Int4Zero<64, S>, Int4Zero<128, S>, Int4Min<dynamic_group, S>,
-                 Int4Min<32, S>, Int4FloatZero<dynamic_group, S>, Int8<dynamic_group, S>, Int8<16, S>,
-                 Int8<32, S>, Int8Zero<dynamic_group, S>, Int8Min<dynamic_group, S>, Int8Min<16, S>,
-                 Int8Min<32, S>, Int8FloatZero<S>, Iq4Nl<32, S>, Nf4<64, S>, FloatWeight<S>>;
-using Formats = Joined<WithScale<Float16>, WithScale<BFloat16>, WithScale<float>,
-                       KnownFormats<MxFp4, Fp4<16, Float8E4M3>, Fp4<16, float>, Q4K, Q6K,
-                                    Fp8Block<dynamic_group, dynamic_group, Float8E4M3>,
-                                    Fp8Block<dynamic_group, dynamic_group, Float8E5M2>>>::type;
+    KnownFormats<Int4<dynamic_group, S>, Int4<per_channel, S>, Int4<32, S>, Int4<64, S>, Int4<128, S>,
+                 Int4Zero<dynamic_group, S>, Int4Zero<per_channel, S>, Int4Zero<32, S>, Int4Zero<64, S>,
+                 Int4Zero<128, S>, Int4Min<dynamic_group, S>, Int4Min<32, S>, Int4FloatZero<dynamic_group, S>,
+                 Int8<dynamic_group, S>, Int8<per_channel, S>, Int8<16, S>, Int8<32, S>, Int8<64, S>,
+                 Int8<128, S>, Int8Zero<dynamic_group, S>, Int8Zero<per_channel, S>,
+                 Int8Min<dynamic_group, S>, Int8Min<16, S>, Int8Min<32, S>, Int8FloatZero<S>, Iq4Nl<32, S>,
+                 Nf4<64, S>, FloatWeight<S>>;
+using Formats =
+    Joined<WithScale<Float16>, WithScale<BFloat16>, WithScale<float>,
+           KnownFormats<MxFp4, Fp4<16, Float8E4M3>, Fp4<16, float>, Q4K, Q6K, Fp8Block<128, 128>,
+                        Fp8Channel<>, Fp8Tensor<>, Fp8Block<dynamic_group, dynamic_group, Float8E4M3>,
+                        Fp8Block<dynamic_group, dynamic_group, Float8E5M2>>>::type;
 
 std::optional<ElementType> element_type_named(std::string_view name) {
   for (std::size_t i = 0; i <= static_cast<std::size_t>(ElementType::f6_e3m2); ++i)
@@ -128,9 +131,12 @@ Result<ModelItem> item_of(const packed::Entry& entry) {
                  .stored_bytes = entry.data.size()};
   if (entry.layout == packed::Layout::panels) {
     auto weights = Formats::open(entry);
-    if (!weights) return weights.error();
+    if (!weights && weights.error().code != ErrorCode::unsupported) return weights.error();
     item.role = role_of_matrix(item.name);
-    item.weights = *std::move(weights);
+    if (weights)
+      item.weights = *std::move(weights);
+    else
+      item.refusal = weights.error().message;
     if (!entry.order.empty()) item.remark = "act-order";
     if (!entry.bias.empty())
       item.bias =

@@ -11,6 +11,11 @@
 
 namespace tool {
 
+void Table::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = printable(std::move(cell));
+  rows_.push_back(std::move(cells));
+}
+
 std::string Table::to_string() const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
@@ -32,6 +37,12 @@ std::string Table::to_string() const {
   };
   add_line([&](std::size_t c) -> const std::string& { return columns_[c].title; });
   for (const auto& row : rows_) add_line([&](std::size_t c) -> const std::string& { return row[c]; });
+  return text;
+}
+
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7F) c = '?';
   return text;
 }
 

@@ -18,8 +18,8 @@ class Table {
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  /// As many cells as there are columns.
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// As many cells as there are columns; what terminals would obey is made visible.
+  void add(std::vector<std::string> cells);
   std::string to_string() const;
 
  private:
@@ -27,6 +27,8 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// The text with a question mark for each control character: names of files are not to be trusted.
+std::string printable(std::string text);
 /// For example "98.3 MB".
 std::string size_text(double bytes);
 /// A number with this many digits behind the point.

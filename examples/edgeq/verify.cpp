@@ -129,8 +129,9 @@ void print_table(const Report& report) {
   std::printf("%s\n%zu of %zu matrices are exact; %zu other tensors are equal, %zu differ or are missing\n",
               table.to_string().c_str(), report.exact(), report.lines.size(), report.equal,
               report.different.size());
-  for (const std::string& name : report.missing) std::printf("missing: %s\n", name.c_str());
-  for (const std::string& name : report.different) std::printf("differs or is missing: %s\n", name.c_str());
+  for (const std::string& name : report.missing) std::printf("missing: %s\n", printable(name).c_str());
+  for (const std::string& name : report.different)
+    std::printf("differs or is missing: %s\n", printable(name).c_str());
 }
 
 nlohmann::json json_of(const Report& report) {
