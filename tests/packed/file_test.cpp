@@ -204,6 +204,10 @@ TEST_F(PackedFile, RefusesNamesThatStandTwice) {
   const auto status = writer.write("/nowhere/at/all");
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::io);
+
+  std::filesystem::create_directory(path_);  // a name that a file cannot take
+  EXPECT_FALSE(writer.write(path_.string()));
+  EXPECT_FALSE(std::filesystem::exists(path_.string() + ".part"));
 }
 
 }

@@ -199,10 +199,15 @@ class Writer {
       return Error{ErrorCode::io, "cannot write file \"" + part_path +
                                       "\": " + std::error_code(error, std::generic_category()).message()};
     };
+    // Nothing half-written stays behind: the partial file goes unless it was given its name.
     struct Close {
-      void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+      std::string path;
+      void operator()(std::FILE* file) const noexcept {
+        std::fclose(file);
+        std::remove(path.c_str());
+      }
     };
-    std::unique_ptr<std::FILE, Close> file(std::fopen(part_path.c_str(), "wb"));
+    std::unique_ptr<std::FILE, Close> file(std::fopen(part_path.c_str(), "wb"), Close{part_path});
     if (file == nullptr) return refused(errno);
 
     std::vector<std::byte> bytes = index();
@@ -233,9 +238,11 @@ class Writer {
     sink.put(header(fields));
     sink.put(bytes);
     if (sink.error != 0) return refused(sink.error);
-    if (std::fclose(file.release()) != 0) return refused(errno);
-    if (std::rename(part_path.c_str(), path.c_str()) != 0) return refused(errno);
-    return success();
+    const bool closed = std::fclose(file.release()) == 0;
+    if (closed && std::rename(part_path.c_str(), path.c_str()) == 0) return success();
+    const int error = errno;
+    std::remove(part_path.c_str());
+    return refused(error);
   }
 
   std::vector<Part> parts_;
