@@ -16,7 +16,8 @@ Result<Calibration> Calibration::open(const std::string& path) {
   return Calibration(*std::move(file));
 }
 
-Result<Hessian> Calibration::hessian_of(const std::string& module, std::size_t k) const {
+Result<Hessian> Calibration::hessian_of(const std::string& module, std::size_t k,
+                                        const edgeq::ThreadPool& threads) const {
   const CheckpointTensor* tensor = file_.tensor(module + ".input");
   if (tensor == nullptr) tensor = file_.tensor(module);
   if (tensor == nullptr)
@@ -30,6 +31,9 @@ Result<Hessian> Calibration::hessian_of(const std::string& module, std::size_t k
   const std::size_t rows = tensor->size() / k;
   const edgeq::FloatTable table{edgeq::stored_float_type(tensor->type), tensor->data, k, 1};
   Hessian hessian(k);
+  const RunTasks run = [&](std::size_t tasks, const std::function<void(std::size_t)>& task) {
+    threads.run(tasks, task);
+  };
   constexpr std::size_t piece_rows = 256;
   std::vector<float> piece;
   for (std::size_t first = 0; first < rows; first += piece_rows) {
@@ -37,7 +41,7 @@ Result<Hessian> Calibration::hessian_of(const std::string& module, std::size_t k
     piece.resize(count * k);
     for (std::size_t r = 0; r < count; ++r)
       for (std::size_t i = 0; i < k; ++i) piece[r * k + i] = table.value(first + r, i);
-    hessian.add({piece.data(), count, k});
+    hessian.add({piece.data(), count, k}, run);
   }
   return hessian;
 }

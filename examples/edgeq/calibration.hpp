@@ -4,6 +4,7 @@
 #include <string>
 
 #include "edgeq/import/safetensors_checkpoint.hpp"
+#include "edgeq/thread_pool.hpp"
 #include "hessian.hpp"
 
 namespace tool {
@@ -16,7 +17,8 @@ class Calibration {
 
   /// The Hessian of a module's inputs, of K columns. Refuses a module without a tensor, or with one of
   /// another K or type.
-  edgeq::Result<Hessian> hessian_of(const std::string& module, std::size_t k) const;
+  edgeq::Result<Hessian> hessian_of(const std::string& module, std::size_t k,
+                                    const edgeq::ThreadPool& threads) const;
 
  private:
   explicit Calibration(edgeq::safetensors::Checkpoint file) : file_(std::move(file)) {}

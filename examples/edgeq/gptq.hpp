@@ -34,7 +34,10 @@ edgeq::Result<GptqWeights<F>> gptq(edgeq::MatrixView<const float> weights, const
                                    const GptqOptions& options, std::size_t dynamic, const E& executor) {
   using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const std::size_t n = weights.rows, k = weights.columns;
-  auto factor = hessian.inverse_factor(k, options.damping, options.act_order);
+  const RunTasks run = [&](std::size_t tasks, const std::function<void(std::size_t)>& task) {
+    executor.run(tasks, task);
+  };
+  auto factor = hessian.inverse_factor(k, options.damping, options.act_order, run);
   if (!factor) return factor.error();
   const Matrix& u = factor->upper;
   GptqWeights<F> result{edgeq::quantize::QuantizedWeights<F>(n, k, dynamic), std::move(factor->order)};

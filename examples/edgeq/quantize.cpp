@@ -162,7 +162,7 @@ Result<ModelFile> quantize_items(const ModelFile& model, const QuantizeOptions& 
         return round_to_float8(weights, scheme.block_rows, scheme.columns_for(weights), spool, threads);
       if (!calibration)
         return round_to_nearest(weights, scheme.codes_for(weights), scheme.search, spool, threads);
-      const auto hessian = calibration->hessian_of(item.name, weights.shape().k);
+      const auto hessian = calibration->hessian_of(item.name, weights.shape().k, threads);
       if (!hessian) return hessian.error();
       return gptq(weights, scheme.codes_for(weights), *hessian, gptq_options, spool, threads);
     }();
