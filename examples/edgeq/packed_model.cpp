@@ -97,8 +97,9 @@ using WithScale =
                  Nf4<64, S>, FloatWeight<S>>;
 using Formats =
     Joined<WithScale<Float16>, WithScale<BFloat16>, WithScale<float>,
-           KnownFormats<MxFp4, Fp4<16, Float8E4M3>, Fp4<16, float>, Q4K, Q6K, Fp8Block<128, 128>,
-                        Fp8Channel<>, Fp8Tensor<>, Fp8Block<dynamic_group, dynamic_group, Float8E4M3>,
+           KnownFormats<Int4<16, float>, Int4Min<16, float>, Int4<256, Float16>, MxFp4, Fp4<16, Float8E4M3>,
+                        Fp4<16, float>, Q4K, Q6K, Fp8Block<128, 128>, Fp8Channel<>, Fp8Tensor<>,
+                        Fp8Block<dynamic_group, dynamic_group, Float8E4M3>,
                         Fp8Block<dynamic_group, dynamic_group, Float8E5M2>>>::type;
 
 std::optional<ElementType> element_type_named(std::string_view name) {

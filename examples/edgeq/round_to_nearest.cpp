@@ -2,6 +2,7 @@
 // Integers and FP8 by rounding, in pieces of rows: memory does not grow with N.
 #include "edgeq/quantize/round_to_nearest.hpp"
 
+#include "edgeq/import/fp8.hpp"
 #include "edgeq/quantize/float8.hpp"
 #include "spooled_weights.hpp"
 
@@ -55,17 +56,17 @@ Result<SpooledWeights> round_to_float8(const AnyWeights& weights, std::size_t bl
   }
   const auto place = append_array(spool, scales);
   if (!place) return place.error();
-  return SpooledWeights(
-      [=, codes = *begin, at = *place, count = scales.size()](std::span<const std::byte> spooled) {
-        F::View view;
-        view.n = n;
-        view.k = k;
-        view.codes = elements<std::uint8_t>(spooled, codes, n * k);
-        view.scales = elements<float>(spooled, at, count);
-        view.dynamic_n = block_rows;
-        view.dynamic_k = block_columns;
-        return *any_weights(OrderedView<F>{view});
-      });
+  return SpooledWeights([=, codes = *begin, at = *place,
+                         count = scales.size()](std::span<const std::byte> spooled) {
+    F::View view;
+    view.n = n;
+    view.k = k;
+    view.codes = elements<std::uint8_t>(spooled, codes, n * k);
+    view.scales = elements<float>(spooled, at, count);
+    view.dynamic_n = block_rows;
+    view.dynamic_k = block_columns;
+    return *any_weights(edgeq::fp8::Source<edgeq::Float8E4M3>{view, nullptr});  // the spool has the scales
+  });
 }
 
 }

@@ -2,6 +2,7 @@
 // Quantized weights in a spool, viewed as a weight source; for the translation units of quantizers.
 #pragma once
 #include "edgeq/format/formats.hpp"
+#include "edgeq/format/ordered_source.hpp"
 #include "edgeq/quantize/quantized_weights.hpp"
 #include "quantizer.hpp"
 #include "weights_of_source.hpp"
@@ -10,18 +11,8 @@ namespace tool {
 
 /// A view in format F, and the column at each of its positions, or none.
 template <class F>
-struct OrderedView {
+struct OrderedView : edgeq::OrderedSource<typename F::View> {
   using Format = F;
-  typename F::View view;
-  std::vector<std::uint32_t> order = {};
-
-  edgeq::WeightShape shape() const noexcept {
-    edgeq::WeightShape shape = view.shape();
-    shape.order = order;
-    return shape;
-  }
-  edgeq::Status validate() const { return view.validate(); }
-  void read(std::size_t n, std::size_t r, typename F::Rows& rows) const noexcept { view.read(n, r, rows); }
 };
 
 /// Elements of a spool from an aligned place on.
@@ -56,7 +47,7 @@ edgeq::Result<SpooledWeights> spool_parameters(std::size_t codes, std::size_t n,
                               elements<typename F::Scale>(spooled, scales, count)};
         view.zeros = elements<std::uint8_t>(spooled, zeros, zero_count);
         view.dynamic = group;
-        return *any_weights(OrderedView<F>{view, order});
+        return *any_weights(OrderedView<F>{{view, view.k, order}});
       });
 }
 

@@ -10,7 +10,7 @@ namespace generate {
 struct Architecture {
   const char* name;  ///< general.architecture, and the prefix of its keys
   /// Fills in what is the family's own, once the shared sizes have been read. Throws std::runtime_error on a
-  /// key that changes the arithmetic in a way that is not implemented here.
+  /// key that changes the arithmetic in a way that is unknown here.
   void (*complete)(const Keys& keys, ModelConfig& config);
 };
 

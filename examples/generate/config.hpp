@@ -52,7 +52,7 @@ struct ModelConfig {
 };
 
 /// Throws std::runtime_error with one sentence on an architecture that is not known, on numbers that
-/// contradict each other, and on keys that change the arithmetic in a way that is not implemented here.
+/// contradict each other, and on keys that change the arithmetic in a way that is unknown here.
 ModelConfig read_config(const edgeq::gguf::File& file);
 
 }

@@ -5,12 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "edgeq/format/ordered_source.hpp"
 #include "edgeq/packed/writer.hpp"
+#include "import/temporary_folder.hpp"
 #include "support/run_layer.hpp"
 #include "support/test_weights.hpp"
 
@@ -23,27 +22,20 @@ using Formats =
 
 class PackedFile : public testing::Test {
  protected:
-  PackedFile() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "edgeq_packed_XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-    path_ = folder_ / "weights";
-  }
-  ~PackedFile() override { std::filesystem::remove_all(folder_); }
-
   std::string written(packed::Writer& writer) {
     const Status status = writer.write(path_.string());
     EXPECT_TRUE(status) << status.error().message;
-    std::ifstream stream(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
+    return folder_.read("weights");
   }
   /// The message with which bytes are refused, or "".
   std::string refusal(const std::string& bytes) {
-    std::ofstream(path_, std::ios::binary) << bytes;
+    folder_.write("weights", std::string_view(bytes));
     const auto file = packed::File::open(path_.string());
     return file ? "" : file.error().message;
   }
 
-  std::filesystem::path folder_, path_;
+  edgeq::test::TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_.path("weights");
 };
 
 template <class F>
@@ -55,21 +47,21 @@ void expect_same_layer(const packed::File& file, const std::string& name, const 
   ASSERT_TRUE(layer) << layer.error().message;
   EXPECT_EQ(static_cast<const void*>(layer->weight().panels()), entry->data.data()) << "copied";
   EXPECT_EQ(layer->format(), F::name());
-  const auto x = test::random_floats(3 * layer->k(), 7);
+  const auto x = ::test::random_floats(3 * layer->k(), 7);
   for (const char* activation : {"int8", "int16"})
-    test::for_each_kernel(*layer->with(activation), [&](const AnyLinear& kernel, const char*) {
-      test::expect_same(test::run_layer(kernel, x.data(), 3),
-                        test::run_layer(*expected.with(activation), x.data(), 3));
+    ::test::for_each_kernel(*layer->with(activation), [&](const AnyLinear& kernel, const char*) {
+      ::test::expect_same(::test::run_layer(kernel, x.data(), 3),
+                          ::test::run_layer(*expected.with(activation), x.data(), 3));
     });
 }
 
 TEST_F(PackedFile, GivesTheSameBitsOnEveryKernel) {
-  const auto int4 = test::random_weights<Int4<32>>(37, 100, 0, 1);
-  const auto zero = test::random_weights<Int4Zero<dynamic_group, Float16>>(130, 100, 24, 2);
-  const auto mx = test::random_weights<MxFp4>(16, 65, 0, 3);
-  const auto q4 = test::random_weights<Q4K>(20, 300, 0, 4);
-  const auto q6 = test::random_weights<Q6K>(20, 300, 0, 5);
-  const auto bias = test::random_floats(37, 6);
+  const auto int4 = ::test::random_weights<Int4<32>>(37, 100, 0, 1);
+  const auto zero = ::test::random_weights<Int4Zero<dynamic_group, Float16>>(130, 100, 24, 2);
+  const auto mx = ::test::random_weights<MxFp4>(16, 65, 0, 3);
+  const auto q4 = ::test::random_weights<Q4K>(20, 300, 0, 4);
+  const auto q6 = ::test::random_weights<Q6K>(20, 300, 0, 5);
+  const auto bias = ::test::random_floats(37, 6);
   OrderedSource<Int4<32>::View> reversed{int4.view(), 100, {}};
   for (std::uint32_t i = 100; i > 0; --i) reversed.order.push_back(i - 1);
 
@@ -88,24 +80,24 @@ TEST_F(PackedFile, GivesTheSameBitsOnEveryKernel) {
   const Status whole = file->verify(packed::checksum);
   EXPECT_TRUE(whole) << whole.error().message;
   expect_same_layer<Int4<32>>(*file, "plain",
-                              test::pack<Int4<32>, DynamicInt16, DynamicInt8>(int4.view(), bias));
+                              ::test::pack<Int4<32>, DynamicInt16, DynamicInt8>(int4.view(), bias));
   expect_same_layer<Int4<32>>(*file, "reversed", *AnyLinear::pack<Int4<32>, Activations>(reversed));
   expect_same_layer<Int4Zero<dynamic_group, Float16>>(
-      *file, "zero", test::pack<Int4Zero<dynamic_group, Float16>, DynamicInt16, DynamicInt8>(zero.view()));
-  expect_same_layer<MxFp4>(*file, "mx", test::pack<MxFp4, DynamicInt16, DynamicInt8>(mx.view()));
-  expect_same_layer<Q4K>(*file, "q4", test::pack<Q4K, DynamicInt16, DynamicInt8>(q4.view()));
-  expect_same_layer<Q6K>(*file, "q6", test::pack<Q6K, DynamicInt16, DynamicInt8>(q6.view()));
+      *file, "zero", ::test::pack<Int4Zero<dynamic_group, Float16>, DynamicInt16, DynamicInt8>(zero.view()));
+  expect_same_layer<MxFp4>(*file, "mx", ::test::pack<MxFp4, DynamicInt16, DynamicInt8>(mx.view()));
+  expect_same_layer<Q4K>(*file, "q4", ::test::pack<Q4K, DynamicInt16, DynamicInt8>(q4.view()));
+  expect_same_layer<Q6K>(*file, "q6", ::test::pack<Q6K, DynamicInt16, DynamicInt8>(q6.view()));
 }
 
 // Panels that do not fill the last block of the writer, on several threads.
 TEST_F(PackedFile, IsWrittenInBlocks) {
   using F = Int8<per_channel, float>;
-  const auto weights = test::random_weights<F>(16 * 300 + 1, 256, 0, 1);
+  const auto weights = ::test::random_weights<F>(16 * 300 + 1, 256, 0, 1);
   packed::Writer writer;
   ASSERT_TRUE(writer.add<F>("w", weights.view()));
   std::uint64_t last = 0, calls = 0;
   ASSERT_TRUE(
-      writer.write(path_.string(), test::LastTaskFirst{3}, [&](std::uint64_t done, std::uint64_t total) {
+      writer.write(path_.string(), ::test::LastTaskFirst{3}, [&](std::uint64_t done, std::uint64_t total) {
         EXPECT_GE(done, last);
         EXPECT_LE(done, total);
         last = done;
@@ -115,7 +107,7 @@ TEST_F(PackedFile, IsWrittenInBlocks) {
   const auto file = packed::File::open(path_.string());
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_EQ(std::filesystem::file_size(path_), last);
-  const AnyLinear expected = test::pack<F, DynamicInt16, DynamicInt8>(weights.view());
+  const AnyLinear expected = ::test::pack<F, DynamicInt16, DynamicInt8>(weights.view());
   const auto data = file->find("w")->data;
   ASSERT_EQ(data.size(), expected.weight().geometry().packed_bytes());
   EXPECT_EQ(std::memcmp(data.data(), expected.weight().panels(), data.size()), 0);
@@ -140,7 +132,7 @@ TEST_F(PackedFile, KeepsOtherTensorsAsTheyAre) {
 }
 
 TEST_F(PackedFile, RefusesFormatsOutsideTheList) {
-  const auto weights = test::random_weights<Int4<64>>(1, 64, 0, 1);
+  const auto weights = ::test::random_weights<Int4<64>>(1, 64, 0, 1);
   packed::Writer writer;
   ASSERT_TRUE(writer.add<Int4<64>>("w", weights.view()));
   written(writer);
@@ -152,8 +144,8 @@ TEST_F(PackedFile, RefusesFormatsOutsideTheList) {
 }
 
 TEST_F(PackedFile, IsRefusedWhenTruncatedOrAltered) {
-  const auto weights = test::random_weights<Int4<32>>(5, 40, 0, 1);
-  const auto bias = test::random_floats(5, 2);
+  const auto weights = ::test::random_weights<Int4<32>>(5, 40, 0, 1);
+  const auto bias = ::test::random_floats(5, 2);
   packed::Writer writer;
   ASSERT_TRUE(writer.add<Int4<32>>("first", weights.view(), Bias(std::span(bias))));
   ASSERT_TRUE(writer.add<Int4<32>>("second", weights.view()));
@@ -193,7 +185,7 @@ TEST_F(PackedFile, IsRefusedWhenTruncatedOrAltered) {
 }
 
 TEST_F(PackedFile, RefusesNamesThatStandTwice) {
-  const auto weights = test::random_weights<Int4<32>>(5, 40, 0, 1);
+  const auto weights = ::test::random_weights<Int4<32>>(5, 40, 0, 1);
   packed::Writer writer;
   EXPECT_TRUE(writer.add<Int4<32>>("w", weights.view()));
   const Status twice = writer.add<Int4<32>>("w", weights.view());

@@ -46,6 +46,34 @@ struct FloatView {
   }
 };
 
+template <StoredFloat T>
+struct FloatWeight;
+
+/// W [N, K], row-major, dense, at any address, as files have it. A WeightSource; it owns nothing.
+template <StoredFloat T>
+struct FloatBytes {
+  using Format = FloatWeight<T>;
+  std::size_t n = 0;
+  std::size_t k = 0;
+  std::span<const std::byte> data = {};  ///< [N, K]
+
+  constexpr WeightShape shape() const noexcept { return {n, k, k == 0 ? 1 : k}; }
+  /// Refuses data that are not N x K elements.
+  Status validate() const {
+    if (k != 0 && n > SIZE_MAX / 16 / k)
+      return Error{ErrorCode::too_large, "edgeq: N x K does not fit in memory"};
+    if (data.size() != n * k * sizeof(T))
+      return Error{ErrorCode::invalid_argument, "edgeq: floats of " + std::to_string(data.size()) +
+                                                    " bytes, their shape needs " +
+                                                    std::to_string(n * k * sizeof(T))};
+    return success();
+  }
+  /// Copies row n into row r of a block.
+  void read(std::size_t row, std::size_t r, FloatRows<T>& rows) const noexcept {
+    if (k != 0) std::memcpy(rows.values.data() + r * k, data.data() + row * k * sizeof(T), k * sizeof(T));
+  }
+};
+
 /// Weights of type T (float, BFloat16, Float16). One group covers all of K and has no header; a line holds 16
 /// columns x 1 k (32-bit) or 2 k (16-bit: element 2 * column + i has k = i, the operand order of the bf16 dot
 /// products).

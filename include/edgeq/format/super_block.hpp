@@ -30,6 +30,7 @@ struct SixBitHeaders {
   static constexpr std::size_t group = 32, groups_per_record = 8, header_bytes = 32;
   static constexpr std::size_t minima = 2 * panel_columns, lower = 4 * panel_columns,
                                upper = lower + groups_per_record * panel_columns;
+  static constexpr bool has_minima = true;
   static constexpr int largest_scale = 63, smallest_scale = 0;
 
   static constexpr std::size_t float_offset(std::size_t) noexcept { return 0; }
@@ -55,6 +56,7 @@ struct ByteHeaders {
   static constexpr const char* name = "q6_k";
   static constexpr std::size_t group = 16, groups_per_record = 32, header_bytes = 18;
   static constexpr std::size_t scales = 4 * panel_columns;
+  static constexpr bool has_minima = false;
   static constexpr int largest_scale = 127, smallest_scale = -128;
 
   static constexpr std::size_t float_offset(std::size_t index) noexcept {
@@ -107,7 +109,7 @@ struct SuperBlockView {
   Status validate() const {
     if (k != 0 && n > SIZE_MAX / 16 / k)
       return Error{ErrorCode::too_large, "edgeq: N x K does not fit in memory"};
-    const bool has_minima = Headers::smallest_scale == 0;
+    constexpr bool has_minima = Headers::has_minima;
     if (codes.size() != n * Codec::row_bytes(k) || factors.size() != n * groups() ||
         scales.size() != n * blocks() || minima.size() != (has_minima ? n * blocks() : 0))
       return Error{ErrorCode::invalid_argument,

@@ -14,21 +14,12 @@
 
 namespace edgeq::inline EDGEQ_BASELINE {
 
-/// W [N, K] of plain floats, at any address.
+/// W [N, K] of plain floats: a tensor of two dimensions.
 template <StoredFloat T>
-struct FloatTensorSource {
-  using Format = FloatWeight<T>;
-  CheckpointTensor tensor;
-
-  WeightShape shape() const noexcept {
-    return {tensor.shape[0], tensor.shape[1], std::max<std::size_t>(tensor.shape[1], 1)};
-  }
-  Status validate() const { return TensorChecks("floats").type_and_rank(tensor, stored_floats, 2); }
-  void read(std::size_t n, std::size_t r, FloatRows<T>& rows) const noexcept {
-    if (rows.k != 0)
-      std::memcpy(rows.values.data() + r * rows.k, tensor.data.data() + n * rows.k * sizeof(T),
-                  rows.k * sizeof(T));
-  }
+struct FloatTensorSource : FloatBytes<T> {
+  FloatTensorSource() = default;
+  FloatTensorSource(const CheckpointTensor& tensor)
+      : FloatBytes<T>{tensor.shape[0], tensor.shape[1], tensor.data} {}
 };
 
 /// One module of a checkpoint that has a matrix, such as "model.layers.0.mlp.down_proj".

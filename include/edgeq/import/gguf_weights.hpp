@@ -53,21 +53,11 @@ requires(BlockType<Block> || SuperBlockType<Block>) struct BlockSource {
   static_assert(type_info(Block::type)->block_elements % group == 0, "edgeq: a group does not cross blocks");
 };
 
-/// W [N, K] of plain floats, at any address.
+/// W [N, K] of plain floats, as the file has it.
 template <StoredFloat T>
-struct FloatSource {
-  using Format = FloatWeight<T>;
-  Tensor tensor;
-
-  WeightShape shape() const noexcept {
-    return {tensor.rows(), tensor.columns(), tensor.columns() == 0 ? 1 : tensor.columns()};
-  }
-  Status validate() const { return success(); }
-  void read(std::size_t n, std::size_t r, FloatRows<T>& rows) const noexcept {
-    if (rows.k != 0)
-      std::memcpy(rows.values.data() + r * rows.k, tensor.data.data() + n * rows.k * sizeof(T),
-                  rows.k * sizeof(T));
-  }
+struct FloatSource : FloatBytes<T> {
+  FloatSource() = default;
+  FloatSource(const Tensor& tensor) : FloatBytes<T>{tensor.rows(), tensor.columns(), tensor.data} {}
 };
 
 /// Calls f(source) with the source type of the tensor's type: BlockSource<Q4_0>, FloatSource<float>, ... Its

@@ -102,25 +102,14 @@ template <class F>
 requires FittedFormat<F> GroupParameters<F> fit(std::span<const float> values, Search search)
 noexcept {
   constexpr bool is_symmetric = !F::Offset::has_zeros && !F::Offset::has_minima;
-  float low = 0.0f, high = 0.0f;
+  // 0 is always representable, except beside a minimum, which is worth more without it.
+  float low = F::Offset::has_minima ? detail::largest_weight : 0.0f, high = -low;
   for (const float value : values) {
     if (!std::isfinite(value)) continue;
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  if constexpr (F::Offset::has_minima) {
-    // A minimum above 0, or a maximum below it, is worth more than a range that includes 0.
-    float least = std::numeric_limits<float>::max(), most = -least;
-    for (const float value : values) {
-      if (!std::isfinite(value)) continue;
-      least = std::min(least, value);
-      most = std::max(most, value);
-    }
-    if (least <= most) {
-      low = least;
-      high = most;
-    }
-  }
+  if (low > high) low = high = 0.0f;  // nothing is finite
   low = std::clamp(low, -detail::largest_weight, detail::largest_weight);
   high = std::clamp(high, -detail::largest_weight, detail::largest_weight);
   if (low == 0.0f && high == 0.0f) {
