@@ -42,15 +42,18 @@ struct RandomWeights {
   void read(std::size_t row, std::size_t r, typename F::Rows& rows) const noexcept {
     SplitMix64 random(seed * 0x9E3779B97F4A7C15u + row);
     const auto scale = [&] { return (1.0f + static_cast<float>(random() % 1024) / 1024.0f) / 64.0f; };
-    const auto codes = [&] {
+    const auto fill = [&](auto& codes, std::uint8_t maximum) {
       for (std::size_t i = 0; i < k;) {
         std::uint64_t bits = random();
         for (int byte = 0; byte < 8 && i < k; ++byte, bits >>= 8)
-          rows.codes[r * k + i++] = static_cast<std::uint8_t>(bits & F::Codec::maximum);
+          codes[r * k + i++] = static_cast<std::uint8_t>(bits & maximum);
       }
     };
-    if constexpr (requires { rows.factors; }) {
-      codes();
+    if constexpr (requires { rows.values; }) {
+      for (std::size_t i = 0; i < k; ++i)
+        rows.values[r * k + i] = edgeq::from_float<typename F::Element>(scale() - 1.5f / 64.0f);
+    } else if constexpr (requires { rows.factors; }) {
+      fill(rows.codes, F::Codec::maximum);
       for (std::size_t i = r * rows.groups; i < (r + 1) * rows.groups; ++i)
         rows.factors[i] = {static_cast<int>(32 + random() % 32),
                            F::Offset::has_minima ? static_cast<int>(32 + random() % 32) : 0};
@@ -60,7 +63,7 @@ struct RandomWeights {
       }
     } else if constexpr (requires { rows.zeros; } && !edgeq::codec::FloatCodec<typename F::Codec>) {
       using Scale = typename F::Scale;
-      codes();
+      fill(rows.codes, F::Codec::maximum);
       for (std::size_t i = r * rows.groups; i < (r + 1) * rows.groups; ++i) {
         if constexpr (std::same_as<Scale, edgeq::E8M0>)
           rows.scales[i].bits = static_cast<std::uint8_t>(120 + random() % 3);
@@ -71,7 +74,7 @@ struct RandomWeights {
         if constexpr (F::Offset::has_minima) rows.minima[i] = edgeq::from_float<Scale>(-8.0f * scale());
         rows.zeros[i] = static_cast<std::uint8_t>(random() & F::Codec::maximum);
       }
-    } else if constexpr (requires { rows.codes; }) {
+    } else {
       // Patterns of 8-bit floats, NaN and infinities left out.
       using Element = typename F::Element;
       for (std::size_t i = 0; i < k; ++i) {
@@ -80,9 +83,6 @@ struct RandomWeights {
         rows.codes[r * k + i] = static_cast<std::uint8_t>((bits & 0x80u) | magnitude);
       }
       for (std::size_t i = r * rows.groups; i < (r + 1) * rows.groups; ++i) rows.scales[i] = scale();
-    } else {
-      for (std::size_t i = 0; i < k; ++i)
-        rows.values[r * k + i] = edgeq::from_float<typename F::Element>(scale() - 1.5f / 64.0f);
     }
   }
 };
