@@ -17,5 +17,5 @@ endforeach()
 
 configure_package_config_file(cmake/edgeqConfig.cmake.in edgeqConfig.cmake INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(edgeqConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/edgeqConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/edgeqConfigVersion.cmake
+install(FILES cmake/kernels.cmake ${CMAKE_CURRENT_BINARY_DIR}/edgeqConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/edgeqConfigVersion.cmake
         DESTINATION ${package_folder})

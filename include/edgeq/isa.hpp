@@ -64,6 +64,13 @@ struct generic {
 template <class... Isas>
 struct IsaList {};
 
+/// Calls macro(isa, ...) for everything that edgeq has kernels for, best first.
+#define EDGEQ_FOR_EACH_ISA(macro, ...)                                                          \
+  macro(amx_int8, __VA_ARGS__) macro(amx_bf16, __VA_ARGS__) macro(avx512_bf16, __VA_ARGS__)     \
+      macro(avx512_vnni, __VA_ARGS__) macro(avx_vnni, __VA_ARGS__) macro(avx2, __VA_ARGS__)     \
+          macro(neon_dotprod, __VA_ARGS__) macro(neon, __VA_ARGS__) macro(highway, __VA_ARGS__) \
+              macro(generic, __VA_ARGS__)
+
 /// Everything that edgeq has kernels for.
 using AllIsas = IsaList<isa::amx_int8, isa::amx_bf16, isa::avx512_bf16, isa::avx512_vnni, isa::avx_vnni,
                         isa::avx2, isa::neon_dotprod, isa::neon, isa::highway, isa::generic>;

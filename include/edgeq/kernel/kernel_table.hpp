@@ -20,6 +20,13 @@ struct KernelEntry {
   GemmFunction gemm;
 };
 
+/// The kernel of one ISA, as a function that is not inline: compiled_kernels.hpp can keep it in one
+/// translation unit of a program.
+template <class Format, class Activation, class Isa>
+void multiply_on(const GemmArguments& g) noexcept {
+  if constexpr (Kernel<MicroKernel<Format, Activation, Isa>>) MicroKernel<Format, Activation, Isa>::gemm(g);
+}
+
 /// The kernels of one (format, activation) pair, best first.
 template <class Format, class Activation, class Isas>
 struct KernelTable;
@@ -38,7 +45,8 @@ struct KernelTable<Format, Activation, IsaList<Isas...>> {
     const auto add = [&]<class Isa>(Isa) {
       using K = MicroKernel<Format, Activation, Isa>;
       if constexpr (Kernel<K>)
-        table[i++] = {Isa::name, Isa::features, K::min_m, &K::layout, K::prepare, &K::gemm};
+        table[i++] = {Isa::name,  Isa::features, K::min_m,
+                      &K::layout, K::prepare,    &multiply_on<Format, Activation, Isa>};
     };
     (add(Isas{}), ...);
     return table;
