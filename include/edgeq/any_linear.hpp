@@ -218,19 +218,20 @@ class AnyLinear {
     const PreparedLayout layout = kernel.layout(geometry());
     const std::size_t tasks = std::min<std::size_t>(x.rows, std::max<std::size_t>(executor.concurrency(), 1));
     const std::size_t ordered_bytes = weight_.order().size() * sizeof(T);
-    if (!prepared.resize(x.rows, layout.row_bytes) || !prepared.resize_scratch(tasks, ordered_bytes))
+    if (!prepared.resize(x.rows, layout) || !prepared.resize_scratch(tasks, ordered_bytes))
       return Error{ErrorCode::too_large, "edgeq: no memory for " + std::to_string(x.rows) + " prepared rows"};
     if (x.rows == 0) return success();
     executor.run(tasks, [&](std::size_t task) {
       const FloatControl control;
       const std::size_t begin = x.rows * task / tasks, end = x.rows * (task + 1) / tasks;
       if (ordered_bytes == 0)
-        return kernel.prepare(
-            {&geometry(), layout, x.data, float_type<T>, x.stride, range_, prepared.data(), begin, end});
+        return kernel.prepare({&geometry(), layout, x.data, float_type<T>, x.stride, range_, prepared.data(),
+                               begin, end, x.rows});
       auto* ordered = reinterpret_cast<T*>(prepared.scratch() + task * ordered_bytes);
       for (std::size_t m = begin; m < end; ++m) {
         put_in_order(x.data + m * x.stride, ordered);
-        kernel.prepare({&geometry(), layout, ordered, float_type<T>, 0, range_, prepared.data(), m, m + 1});
+        kernel.prepare(
+            {&geometry(), layout, ordered, float_type<T>, 0, range_, prepared.data(), m, m + 1, x.rows});
       }
     });
     return success();

@@ -38,6 +38,11 @@ struct avx2 {
   static constexpr const char* name = "avx2";
   static constexpr std::uint32_t features = feature_mask(Feature::avx2);
 };
+/// Advanced SIMD with smmla. Cortex-A510, A710, Neoverse V1 and N2, Apple M2 and newer.
+struct neon_i8mm {
+  static constexpr const char* name = "neon_i8mm";
+  static constexpr std::uint32_t features = feature_mask(Feature::neon, Feature::neon_i8mm);
+};
 /// Advanced SIMD with sdot. Cortex-A55, A75 and newer, Raspberry Pi 5, Apple silicon.
 struct neon_dotprod {
   static constexpr const char* name = "neon_dotprod";
@@ -65,14 +70,14 @@ template <class... Isas>
 struct IsaList {};
 
 /// Calls macro(isa, ...) for everything that edgeq has kernels for, best first.
-#define EDGEQ_FOR_EACH_ISA(macro, ...)                                                          \
-  macro(amx_int8, __VA_ARGS__) macro(amx_bf16, __VA_ARGS__) macro(avx512_bf16, __VA_ARGS__)     \
-      macro(avx512_vnni, __VA_ARGS__) macro(avx_vnni, __VA_ARGS__) macro(avx2, __VA_ARGS__)     \
-          macro(neon_dotprod, __VA_ARGS__) macro(neon, __VA_ARGS__) macro(highway, __VA_ARGS__) \
-              macro(generic, __VA_ARGS__)
+#define EDGEQ_FOR_EACH_ISA(macro, ...)                                                            \
+  macro(amx_int8, __VA_ARGS__) macro(amx_bf16, __VA_ARGS__) macro(avx512_bf16, __VA_ARGS__)       \
+      macro(avx512_vnni, __VA_ARGS__) macro(avx_vnni, __VA_ARGS__) macro(avx2, __VA_ARGS__)       \
+          macro(neon_i8mm, __VA_ARGS__) macro(neon_dotprod, __VA_ARGS__) macro(neon, __VA_ARGS__) \
+              macro(highway, __VA_ARGS__) macro(generic, __VA_ARGS__)
 
 /// Everything that edgeq has kernels for.
 using AllIsas = IsaList<isa::amx_int8, isa::amx_bf16, isa::avx512_bf16, isa::avx512_vnni, isa::avx_vnni,
-                        isa::avx2, isa::neon_dotprod, isa::neon, isa::highway, isa::generic>;
+                        isa::avx2, isa::neon_i8mm, isa::neon_dotprod, isa::neon, isa::highway, isa::generic>;
 
 }

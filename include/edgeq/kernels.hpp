@@ -8,3 +8,5 @@
 #include "edgeq/isa/generic.hpp"
 #include "edgeq/isa/highway.hpp"
 #include "edgeq/isa/neon.hpp"
+#include "edgeq/isa/neon_dotprod.hpp"
+#include "edgeq/isa/neon_i8mm.hpp"

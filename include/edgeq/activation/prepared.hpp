@@ -9,7 +9,7 @@
 
 namespace edgeq::inline EDGEQ_BASELINE {
 
-/// Where the parts of one prepared row lie, in a buffer of `row_bytes` per row. A kernel reads one of three
+/// Where the parts of one prepared row lie, in a buffer of `row_bytes` per row. A kernel reads one of four
 /// forms, and `overrun` bytes of zeros behind each plane if it reads in larger steps than the padding's.
 ///
 /// Elements first: `planes` planes of x_columns elements each. Then sums, then scales:
@@ -19,11 +19,13 @@ namespace edgeq::inline EDGEQ_BASELINE {
 ///            if there is one
 ///   floats   f32; nothing else
 ///   bf16     the order within 4 k belongs to the kernel; the sum of x of every group [groups] f32
+///   tiles    codes of several rows interleaved, as row_tiles.hpp describes; the rest as in "codes"
 struct PreparedLayout {
   std::size_t plane_bytes = 0;
   std::size_t sums_offset = 0;
   std::size_t scales_offset = 0;
   std::size_t row_bytes = 0;
+  std::size_t row_multiple = 1;  ///< rows are allocated in such numbers
 
   static constexpr PreparedLayout of_parts(std::size_t plane_bytes, std::size_t planes, std::size_t sums,
                                            std::size_t scales) noexcept {
@@ -60,10 +62,11 @@ class Prepared {
   std::byte* data() noexcept { return buffer_.data(); }
   const std::byte* data() const noexcept { return buffer_.data(); }
 
-  /// Room for `rows` rows of `row_bytes`. Old contents are lost. False if memory ran out.
-  bool resize(std::size_t rows, std::size_t row_bytes) {
+  /// Room for `rows` rows of a layout. Old contents are lost. False if memory ran out.
+  bool resize(std::size_t rows, const PreparedLayout& layout) {
     rows_ = rows;
-    return grow(buffer_, rows, row_bytes);
+    return rows <= SIZE_MAX - layout.row_multiple &&
+           grow(buffer_, round_up(rows, layout.row_multiple), layout.row_bytes);
   }
 
   /// The same for rows that are only needed while x is prepared.

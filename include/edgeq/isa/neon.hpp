@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advanced SIMD of 64-bit Arm, and its dot products: registers of 4 columns.
+// Advanced SIMD of 64-bit Arm: registers of 4 columns.
 #pragma once
 #include "edgeq/isa.hpp"
 #include "edgeq/kernel/micro_kernel.hpp"
+#include "edgeq/kernel/row_tiles.hpp"
 #include "edgeq/kernel/skeleton.hpp"
 
 #if defined(__aarch64__)
@@ -68,13 +69,19 @@ struct Simd {
     return vreinterpretq_s32_u8(vqtbl1q_u8(vreinterpretq_u8_s32(table), vreinterpretq_u8_s32(indices)));
   }
 
+  /// Values up to Largest as the signed bytes that dot multiplies.
   template <int Largest>
-  static EDGEQ_INLINE int8x16_t signed_bytes(Int values) {
-    const int8x16_t bytes = vreinterpretq_s8_s32(values);
-    if constexpr (subtracted<Largest> != 0)
-      return veorq_s8(bytes, vdupq_n_s8(-128));
+  static EDGEQ_INLINE Int as_signed(Int values) {
+    if constexpr (subtracted<Largest> == 0)
+      return values;
     else
-      return bytes;
+      return vreinterpretq_s32_s8(veorq_s8(vreinterpretq_s8_s32(values), vdupq_n_s8(-128)));
+  }
+  /// GCC's scheduler brings loads of a whole unrolled group forward and then has no registers left.
+  static EDGEQ_INLINE void keep_order() {
+#if !defined(__clang__)
+    asm volatile("" ::: "memory");
+#endif
   }
   /// Products of bytes are summed in 16 bits, as many as fit, then pairs of them in 32.
   template <int Largest, std::size_t Words>
@@ -97,7 +104,7 @@ struct Simd {
       }
     } else {
       EDGEQ_FOR (i, Words) {
-        const int8x16_t bytes = signed_bytes<Largest>(values[i]), by = vreinterpretq_s8_s32(x[i]);
+        const int8x16_t bytes = vreinterpretq_s8_s32(values[i]), by = vreinterpretq_s8_s32(x[i]);
         const int32x4_t low = vpaddlq_s16(vmull_s8(vget_low_s8(bytes), vget_low_s8(by))),
                         high = vpaddlq_s16(vmull_high_s8(bytes, by));
         acc = vaddq_s32(acc, vpaddq_s32(low, high));
@@ -105,21 +112,43 @@ struct Simd {
     }
   }
 
-  static EDGEQ_INLINE Float set1(float v) { return vdupq_n_f32(v); }
-  static EDGEQ_INLINE Int bits(Float a) { return vreinterpretq_s32_f32(a); }
-  static EDGEQ_INLINE Float from_bits(Int a) { return vreinterpretq_f32_s32(a); }
-  static EDGEQ_INLINE Float to_float(Int a) { return vcvtq_f32_s32(a); }
-  static EDGEQ_INLINE Int round(Float a) { return vcvtnq_s32_f32(a); }
-  static EDGEQ_INLINE Float add(Float a, Float b) { return vaddq_f32(a, b); }
-  static EDGEQ_INLINE Float subtract(Float a, Float b) { return vsubq_f32(a, b); }
+  static EDGEQ_INLINE Float set1(float v) {
+    return vdupq_n_f32(v);
+  }
+  static EDGEQ_INLINE Int bits(Float a) {
+    return vreinterpretq_s32_f32(a);
+  }
+  static EDGEQ_INLINE Float from_bits(Int a) {
+    return vreinterpretq_f32_s32(a);
+  }
+  static EDGEQ_INLINE Float to_float(Int a) {
+    return vcvtq_f32_s32(a);
+  }
+  static EDGEQ_INLINE Int round(Float a) {
+    return vcvtnq_s32_f32(a);
+  }
+  static EDGEQ_INLINE Float add(Float a, Float b) {
+    return vaddq_f32(a, b);
+  }
+  static EDGEQ_INLINE Float subtract(Float a, Float b) {
+    return vsubq_f32(a, b);
+  }
   static EDGEQ_INLINE Float keep(Float a) {
     asm("" : "+w"(a));
     return a;
   }
-  static EDGEQ_INLINE Float multiply(Float a, Float b) { return vmulq_f32(a, b); }
-  static EDGEQ_INLINE Float fma(Float a, Float b, Float c) { return vfmaq_f32(c, a, b); }
-  static EDGEQ_INLINE Float min(Float a, Float b) { return vminq_f32(a, b); }
-  static EDGEQ_INLINE Float divide(Float a, Float b) { return vdivq_f32(a, b); }
+  static EDGEQ_INLINE Float multiply(Float a, Float b) {
+    return vmulq_f32(a, b);
+  }
+  static EDGEQ_INLINE Float fma(Float a, Float b, Float c) {
+    return vfmaq_f32(c, a, b);
+  }
+  static EDGEQ_INLINE Float min(Float a, Float b) {
+    return vminq_f32(a, b);
+  }
+  static EDGEQ_INLINE Float divide(Float a, Float b) {
+    return vdivq_f32(a, b);
+  }
   static EDGEQ_INLINE Float clamp(Float a, float low, float high) {
     return vmaxq_f32(vminq_f32(a, vdupq_n_f32(high)), vdupq_n_f32(low));
   }
@@ -178,36 +207,42 @@ struct Simd {
   }
 };
 
-#include "edgeq/kernel/skeletons.inl"
-
-}
-EDGEQ_INTEGER_KERNELS_OF_SKELETONS(neon)
-EDGEQ_FLOAT_KERNELS_OF_SKELETONS(neon)
-}
-EDGEQ_PRECISE_END
-
-#if defined(EDGEQ_HAS_ARM_TARGETS)
-EDGEQ_TARGET_BEGIN(EDGEQ_ARM_TARGET("dotprod"))
-namespace edgeq::inline EDGEQ_BASELINE {
-namespace neon_dotprod {
-
-struct Simd : neon::Simd {
-  /// As one line of asm for each product: with intrinsics GCC copies accumulators.
-  template <int Largest, std::size_t Words>
-  static EDGEQ_INLINE void dot(Int& acc, const Int (&values)[Words], const Int (&x)[Words]) {
-    EDGEQ_FOR (w, Words) {
-      const int8x16_t bytes = signed_bytes<Largest>(values[w]);
-      asm("sdot %0.4s, %1.16b, %2.16b" : "+w"(acc) : "w"(bytes), "w"(x[w]));
-    }
+/// One row by four columns in 32 k: words of x stand four times each, as multiplications by lane do not
+/// exist.
+struct Tile {
+  static constexpr std::size_t step_k = 32, row_unit = 1, parts = 1, x_bytes = 4 * step_k;
+  static constexpr std::size_t rows_of(std::size_t planes) { return 4 / planes; }
+  static EDGEQ_INLINE void store_x(std::int8_t* to, std::size_t, const std::int8_t* codes) {
+    for (std::size_t w = 0; w < step_k / 4; ++w)
+      Simd::store_codes(reinterpret_cast<std::uint8_t*>(to) + w * 16, Simd::broadcast_4(codes + w * 4));
   }
+  static EDGEQ_INLINE void interleave(Simd::Int&, Simd::Int&) {}
+  template <int Largest>
+  static EDGEQ_INLINE void multiply(Simd::Int (&acc)[1], const Simd::Int (&values)[8], const std::int8_t* x) {
+    Simd::Int words[8];
+    EDGEQ_FOR (w, 8) words[w] = Simd::load_codes(reinterpret_cast<const std::uint8_t*>(x) + w * 16);
+    Simd::dot<Largest>(acc[0], values, words);
+  }
+  template <class Register>
+  static EDGEQ_INLINE Register columns(Register a, std::size_t) {
+    return a;
+  }
+  static EDGEQ_INLINE Simd::Float rows(float a, float) { return Simd::set1(a); }
+  static EDGEQ_INLINE void transpose(Simd::Float (&)[1]) {}
 };
 
 #include "edgeq/kernel/skeletons.inl"
 
+// Over these.
+#include "edgeq/kernel/prepare_tiles.inl"
+
+// Over all of these.
+#include "edgeq/kernel/quad_product.inl"
+
 }
-// Float activations gain nothing from sdot: they run on neon.
-EDGEQ_INTEGER_KERNELS_OF_SKELETONS(neon_dotprod)
+EDGEQ_KERNELS_OF_QUADS(neon, 1)
+EDGEQ_FLOAT_KERNELS_OF_SKELETONS(neon)
 }
-EDGEQ_TARGET_END
-#endif
+EDGEQ_PRECISE_END
+
 #endif

@@ -21,8 +21,11 @@ struct IntegerScaling {
     const std::int32_t* sums;
     const float* scales;
     std::int32_t sum(std::size_t block) const noexcept { return sums[block]; }
-    /// The scale that multiplies group g's own.
-    float group_scale(std::size_t g) const noexcept { return Activation::per_group ? scales[g] : 1.0f; }
+    /// The sum of a block's codes, and the scale that multiplies group g's own, in every lane.
+    EDGEQ_INLINE Float sum_of_x(std::size_t block) const noexcept {
+      return Simd::set1(static_cast<float>(sums[block]));
+    }
+    EDGEQ_INLINE Float group_scale(std::size_t g) const noexcept { return Simd::set1(scales[g]); }
   };
   static EDGEQ_INLINE Row row(const GemmArguments& g, std::size_t m) noexcept {
     const std::byte* data = g.prepared + m * g.layout.row_bytes;
@@ -30,9 +33,11 @@ struct IntegerScaling {
             reinterpret_cast<const float*>(data + g.layout.scales_offset)};
   }
 
+  /// What the dot products take from each value.
+  static constexpr int subtracted = Simd::template subtracted<Codec::largest_value>;
+
   /// The value an accumulator starts at, so that the zero point costs nothing in the loop.
   static EDGEQ_INLINE Int start(const HeaderPlace& header, std::size_t column, std::int32_t sum) noexcept {
-    constexpr int subtracted = Simd::template subtracted<Codec::largest_value>;
     if constexpr (Offset::has_zeros) {
       const Int zeros = Simd::multiply(GroupHeader<Format>::zero(header, column), Simd::set1(-sum));
       return subtracted == 0 ? zeros : Simd::add(zeros, Simd::set1(subtracted * sum));
@@ -52,19 +57,20 @@ struct IntegerScaling {
     return header;
   }
 
-  /// Adds a block's sum to out; `high` is the sum of the upper plane where there are two.
-  static EDGEQ_INLINE void add_block(Float& out, Int high, Int low, const Header& header, const Row& row,
+  /// Adds a block's sum to out; `high` is the sum of the upper plane where there are two. `row` answers as
+  /// Row does, for the row of each lane.
+  template <class Rows>
+  static EDGEQ_INLINE void add_block(Float& out, Int high, Int low, const Header& header, const Rows& row,
                                      std::size_t group, std::size_t block) noexcept {
     Int sum = low;
     if constexpr (Activation::planes == 2) sum = Simd::add(Simd::template shift_left<8>(high), low);
     Float scale = header.scale;
-    if constexpr (Activation::per_group) scale = Simd::multiply(scale, Simd::set1(row.group_scale(group)));
+    if constexpr (Activation::per_group) scale = Simd::multiply(scale, row.group_scale(group));
     out = Simd::fma(Simd::to_float(sum), scale, out);
     if constexpr (Offset::has_minima) {
       Float minimum = header.minimum;
-      if constexpr (Activation::per_group)
-        minimum = Simd::multiply(minimum, Simd::set1(row.group_scale(group)));
-      out = Simd::fma(Simd::set1(static_cast<float>(row.sum(block))), minimum, out);
+      if constexpr (Activation::per_group) minimum = Simd::multiply(minimum, row.group_scale(group));
+      out = Simd::fma(row.sum_of_x(block), minimum, out);
     }
   }
 

@@ -20,6 +20,7 @@ struct PrepareArguments {
   ActivationRange range;  ///< of static activations
   std::byte* prepared;    ///< [M] rows of layout.row_bytes
   std::size_t row_begin, row_end;
+  std::size_t m;  ///< rows of x in all
 };
 
 /// Output columns 16 * panel_begin .. 16 * panel_end - 1 of y, for all M rows.

@@ -145,6 +145,31 @@ EDGEQ_INLINE std::int32_t quantize_block(const XElements& x, std::size_t length,
   return Simd::reduce_add(sum) - static_cast<std::int32_t>(counted) * step.zero;
 }
 
+/// The codes of one row: calls write(group, k, length, step) for every accumulation block of every group,
+/// which returns the sum of its codes.
+template <class Activation, class Write>
+EDGEQ_INLINE void quantize_row(const PrepareArguments& p, const XElements& x, std::int32_t* sums,
+                               float* scales, const Write& write) noexcept {
+  const PanelGeometry& s = *p.geometry;
+  QuantizationStep step;
+  if constexpr (!Activation::per_group) {
+    step = quantization_step<Activation>(extremes_of(x, s.k), p.range);
+    scales[0] = step.scale;
+    if constexpr (Activation::has_zero) scales[1] = static_cast<float>(step.zero);
+  }
+  for (std::size_t g = 0; g < s.groups; ++g) {
+    const std::size_t length = s.group_length(g);
+    if constexpr (Activation::per_group) {
+      step = quantization_step<Activation>(extremes_of(x.from(g * s.group), length), p.range);
+      scales[g] = step.scale;
+    }
+    for (std::size_t k = 0; k < length; k += s.accumulation_block) {
+      const std::size_t rest = length - k;
+      *sums++ = write(g, k, rest < s.accumulation_block ? rest : s.accumulation_block, step);
+    }
+  }
+}
+
 /// The form "codes".
 template <class Activation>
 void quantize_rows(const PrepareArguments& p) noexcept {
@@ -154,32 +179,18 @@ void quantize_rows(const PrepareArguments& p) noexcept {
     std::byte* row = p.prepared + m * p.layout.row_bytes;
     auto* high = reinterpret_cast<std::int8_t*>(row);
     std::int8_t* low = high + (Activation::planes - 1) * p.layout.plane_bytes;
-    auto* sums = reinterpret_cast<std::int32_t*>(row + p.layout.sums_offset);
-    auto* scales = reinterpret_cast<float*>(row + p.layout.scales_offset);
     for (std::size_t plane = 0; plane < Activation::planes; ++plane)
       __builtin_memset(high + plane * p.layout.plane_bytes + s.x_columns, 0,
                        p.layout.plane_bytes - s.x_columns);
-
-    QuantizationStep step;
-    if constexpr (!Activation::per_group) {
-      step = quantization_step<Activation>(extremes_of(x, s.k), p.range);
-      scales[0] = step.scale;
-      if constexpr (Activation::has_zero) scales[1] = static_cast<float>(step.zero);
-    }
-    for (std::size_t g = 0; g < s.groups; ++g) {
-      const std::size_t length = s.group_length(g), from = g * s.group, to = g * s.x_group;
-      if constexpr (Activation::per_group) {
-        step = quantization_step<Activation>(extremes_of(x.from(from), length), p.range);
-        scales[g] = step.scale;
-      }
-      for (std::size_t k = 0; k < length; k += s.accumulation_block) {
-        const std::size_t rest = length - k,
-                          block = rest < s.accumulation_block ? rest : s.accumulation_block;
-        const std::size_t padding = (s.x_step - block % s.x_step) % s.x_step;
-        *sums++ =
-            quantize_block<Activation>(x.from(from + k), block, step, high + to + k, low + to + k, padding);
-      }
-    }
+    quantize_row<Activation>(
+        p, x, reinterpret_cast<std::int32_t*>(row + p.layout.sums_offset),
+        reinterpret_cast<float*>(row + p.layout.scales_offset),
+        [&](std::size_t g, std::size_t k, std::size_t length, const QuantizationStep& step)
+            EDGEQ_INLINE_LAMBDA {
+              const std::size_t to = g * s.x_group + k, padding = (s.x_step - length % s.x_step) % s.x_step;
+              return quantize_block<Activation>(x.from(g * s.group + k), length, step, high + to, low + to,
+                                                padding);
+            });
   }
 }
 

@@ -57,6 +57,14 @@ EDGEQ_INLINE std::int32_t load_word(const void* p) noexcept {
       : isa_name::PanelDot<Format, Activation> {                                     \
     static constexpr std::size_t min_m = 1;                                          \
   };
+/// the same from the skeletons of quads, from `rows` rows on,
+#define EDGEQ_KERNELS_OF_QUADS(isa_name, rows)                                       \
+  template <WeightFormat Format, ActivationPolicy Activation>                        \
+  requires(Activation::is_integer &&                                                 \
+           Format::is_integer) struct MicroKernel<Format, Activation, isa::isa_name> \
+      : isa_name::QuadProduct<Format, Activation, isa_name::Tile> {                  \
+    static constexpr std::size_t min_m = rows;                                       \
+  };
 /// and every format with float activations.
 #define EDGEQ_FLOAT_KERNELS_OF_SKELETONS(isa_name)                                        \
   template <WeightFormat Format, ActivationPolicy Activation>                             \

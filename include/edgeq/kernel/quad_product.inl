@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Skeleton of integer kernels on registers of 128 bits: tiles of many rows by quads of columns, a quad being
+// a quarter of a panel's line. Included inside an ISA's region, over its Simd and a Tile, what one step of k
+// multiplies:
+//
+//   step_k, row_unit, parts      k of a step, rows that share a register, registers of a quad of a unit's
+//   rows x_bytes                      what a unit of rows takes of x in a step, as store_x(to, row, codes)
+//   left it rows_of(planes)              rows of the largest tile interleave(a, b)             puts the words
+//   of k 0..3 and 8..11 (4..7 and 12..15) of a quad in the order of
+//                                multiply, as codes or still as nibbles
+//   multiply<Largest>(acc, values, x)    adds a step's products of a unit of rows and a quad
+//   columns(a, part), rows(a, b) a value for every column, or for both rows of a unit, in a part's lanes
+//   transpose(parts)             from parts to rows of four columns and back
+//
+// Many rows are multiplied chunk by chunk of K: the first tile of rows reads the panel and leaves scales and
+// unpacked values in a scratch buffer, in the first-level cache, where the other tiles find them. Sums wait
+// in a buffer of their own between chunks.
+
+template <class FormatType, class Activation, class Tile>
+struct QuadProduct {
+  using Format = FormatType;
+  using Codec = typename Format::Codec;
+  using Offset = typename Format::Offset;
+  using Scaling = IntegerScaling<Format, Activation>;
+  using Header = typename Scaling::Header;
+  using Int = typename Simd::Int;
+  using Float = typename Simd::Float;
+  static constexpr std::size_t planes = Activation::planes, unit = Tile::row_unit, parts = Tile::parts,
+                               words = Tile::step_k / 4, quads = panel_columns / Simd::lanes,
+                               quad_bytes = Simd::lanes * 4, tile_rows = Tile::rows_of(planes);
+  /// Lines of the packed panel in a step, and in a whole group if the format knows it.
+  static constexpr std::size_t lines_per_step = Tile::step_k / Format::k_per_line,
+                               known = known_lines<Format> % lines_per_step == 0 ? known_lines<Format> : 0;
+
+  /// Accumulators start at this multiple of the sum of x, times (zero - subtracted) where there are zeros.
+  static constexpr int fold =
+      Offset::has_zeros ? -1 : Scaling::subtracted - (Offset::from_midpoint ? Codec::midpoint : 0);
+  using Layout = RowTileLayout<Activation, Tile::step_k, Tile::x_bytes / unit, fold == 0 ? 0 : 16 / unit>;
+
+  /// At most so many steps of k in a chunk: 16 KiB of values.
+  static constexpr std::size_t chunk_steps = 1024 / Tile::step_k;
+  /// Rows that share a panel while it is in the cache.
+  static constexpr std::size_t block_rows = 128 / tile_rows * tile_rows;
+  struct Workspace {
+    alignas(64) float sums[block_rows][panel_columns];
+    /// For every block scales (and minima) of the quad's parts, then for every step its values.
+    Int scratch[quads][chunk_steps * (words + 2 * parts)];
+  };
+
+  /// Accumulation blocks begin .. end - 1 of K.
+  struct Chunk {
+    std::size_t begin, end;
+  };
+  /// Where a tile finds values, and whether it leaves them for others.
+  enum class Source { panel, panel_for_others, scratch };
+
+  static EDGEQ_INLINE typename Scaling::Row row_of(const GemmArguments& g, const RowTile& tile,
+                                                   std::size_t row) noexcept {
+    const PreparedLayout& layout = g.layout;
+    const std::byte* behind = g.prepared + tile.first * layout.row_bytes + tile.rows * layout.plane_bytes +
+                              row * (layout.row_bytes - layout.plane_bytes);
+    return {behind, reinterpret_cast<const std::int32_t*>(behind + layout.sums_offset - layout.plane_bytes),
+            reinterpret_cast<const float*>(behind + layout.scales_offset - layout.plane_bytes)};
+  }
+  /// A unit of rows, as add_block asks it.
+  struct UnitOfRows {
+    typename Scaling::Row row[unit];
+    EDGEQ_INLINE Float sum_of_x(std::size_t block) const noexcept {
+      return Tile::rows(static_cast<float>(row[0].sums[block]),
+                        static_cast<float>(row[unit - 1].sums[block]));
+    }
+    EDGEQ_INLINE Float group_scale(std::size_t g) const noexcept {
+      return Tile::rows(row[0].scales[g], row[unit - 1].scales[g]);
+    }
+  };
+
+  /// A step of a quad in the order of multiply.
+  static EDGEQ_INLINE void unpack_step(const std::uint8_t* line, Int (&values)[words]) noexcept {
+    EDGEQ_FOR (i, words / 4) {
+      Int four[4];
+      if constexpr (Codec::bits == 4) {
+        Int first = Simd::load_codes(line + 2 * i * line_bytes),
+            second = Simd::load_codes(line + (2 * i + 1) * line_bytes);
+        Tile::interleave(first, second);
+        const Int mask = Simd::set1(0x0F0F0F0F);
+        four[0] = Simd::bit_and(first, mask);
+        four[1] = Simd::high_nibbles(first);
+        four[2] = Simd::bit_and(second, mask);
+        four[3] = Simd::high_nibbles(second);
+        if constexpr (codec::Codebook<Codec>) {
+          const Int table = Simd::broadcast_16(Codec::values.data());
+          EDGEQ_FOR (w, 4) four[w] = Simd::lookup_bytes(table, four[w]);
+        }
+      } else {
+        if constexpr (Codec::bits == 8)
+          EDGEQ_FOR (w, 4) four[w] = Simd::load_codes(line + (4 * i + w) * line_bytes);
+        else
+          unpack_values<Codec>(line + i * Format::bytes_per_line, four);
+        Tile::interleave(four[0], four[2]);
+        Tile::interleave(four[1], four[3]);
+      }
+      EDGEQ_FOR (w, 4) values[4 * i + w] = Simd::template as_signed<Codec::largest_value>(four[w]);
+    }
+  }
+  /// A step of which the group has only the first lines; the others meet zeros of x.
+  static void unpack_rest(const std::uint8_t* line, std::size_t lines, Int (&values)[words]) noexcept {
+    alignas(16) std::uint8_t copy[lines_per_step * Format::bytes_per_line] = {};
+    for (std::size_t i = 0; i < lines * (Format::bytes_per_line / line_bytes); ++i)
+      __builtin_memcpy(copy + i * line_bytes, line + i * line_bytes, quad_bytes);
+    unpack_step(copy, values);
+  }
+
+  /// The sums of Rows rows and Quads quads, `quad` being the first, over a chunk of K.
+  template <std::size_t Rows, std::size_t Quads, Source source>
+  static EDGEQ_INLINE void run(const GemmArguments& g, const RowTile& tile, const std::uint8_t* panel,
+                               std::size_t quad, const Chunk& chunk, Int* scratch,
+                               float (*sums)[panel_columns]) noexcept {
+    constexpr std::size_t units = Rows / unit;
+    const PanelGeometry& geometry = *g.geometry;
+    UnitOfRows rows[units];
+    if constexpr (Offset::has_minima || Activation::per_group)
+      EDGEQ_FOR (u, units)
+        EDGEQ_FOR (i, unit) rows[u].row[i] = row_of(g, tile, u * unit + i);
+    Float out[units][Quads][parts];
+    EDGEQ_FOR (u, units)
+      EDGEQ_FOR (q, Quads) {
+        EDGEQ_FOR (i, parts)
+          out[u][q][i] = Simd::template load_stored<float>(sums[u * unit + i] + (quad + q) * Simd::lanes);
+        Tile::transpose(out[u][q]);
+      }
+
+    BlockPlace<Format> place(geometry, panel, chunk.begin);
+    const auto* x = reinterpret_cast<const std::int8_t*>(g.prepared + tile.first * g.layout.row_bytes) +
+                    Rows * Layout::offset(geometry, place.group, place.k_begin, chunk.begin);
+    for (std::size_t block = chunk.begin; block < chunk.end; ++block) {
+      const std::size_t lines = place.lines();
+      const std::int8_t* folds = x + divide_up(lines, lines_per_step) * (planes * units * Tile::x_bytes);
+      Header header[Quads][parts];
+      Int acc[units][Quads][planes][parts];
+      EDGEQ_FOR (q, Quads) {
+        const std::size_t column = (quad + q) * Simd::lanes;
+        if constexpr (source == Source::scratch) {
+          EDGEQ_FOR (i, parts) {
+            header[q][i].scale = Simd::from_bits(*scratch++);
+            if constexpr (Offset::has_minima) header[q][i].minimum = Simd::from_bits(*scratch++);
+          }
+        } else {
+          const Header columns = Scaling::load_header(place.header, column);
+          EDGEQ_FOR (i, parts) {
+            header[q][i].scale = Tile::columns(columns.scale, i);
+            if constexpr (Offset::has_minima) header[q][i].minimum = Tile::columns(columns.minimum, i);
+            if constexpr (source == Source::panel_for_others) {
+              *scratch++ = Simd::bits(header[q][i].scale);
+              if constexpr (Offset::has_minima) *scratch++ = Simd::bits(header[q][i].minimum);
+            }
+          }
+        }
+        EDGEQ_FOR (i, parts)
+          EDGEQ_FOR (u, units) {
+            if constexpr (planes == 2) acc[u][q][0][i] = Simd::set1(0);
+            Int& start = acc[u][q][planes - 1][i];
+            start = Simd::set1(0);
+            if constexpr (fold != 0)
+              start = Simd::load_codes(reinterpret_cast<const std::uint8_t*>(folds) + u * 16);
+            if constexpr (Offset::has_zeros) {
+              const Int zeros = Simd::subtract(GroupHeader<Format>::zero(place.header, column),
+                                               Simd::set1(Scaling::subtracted));
+              start = Simd::multiply(start, Tile::columns(zeros, i));
+            }
+          }
+      }
+
+      const auto multiply_step = [&](const std::uint8_t* line, std::size_t count) EDGEQ_INLINE_LAMBDA {
+        EDGEQ_FOR (q, Quads) {
+          Int values[words];
+          if constexpr (source == Source::scratch)
+            EDGEQ_FOR (w, words) values[w] = *scratch++;
+          else if (count == lines_per_step)
+            unpack_step(line + q * quad_bytes, values);
+          else
+            unpack_rest(line + q * quad_bytes, count, values);
+          if constexpr (source == Source::panel_for_others)
+            EDGEQ_FOR (w, words) *scratch++ = values[w];
+          EDGEQ_FOR (p, planes)
+            EDGEQ_FOR (u, units)
+              Tile::template multiply<Codec::largest_value>(acc[u][q][p], values,
+                                                            x + (p * units + u) * Tile::x_bytes);
+        }
+        x += planes * units * Tile::x_bytes;
+      };
+      const std::uint8_t* line = place.line + quad * quad_bytes;
+      if (known != 0 && known <= 8 * lines_per_step && lines == known) {
+        EDGEQ_FOR (s, known / lines_per_step) {
+          Simd::keep_order();
+          multiply_step(line + s * lines_per_step * Format::bytes_per_line, lines_per_step);
+        }
+      } else {
+        for (std::size_t l = 0; l < lines;
+             l += lines_per_step, line += lines_per_step * Format::bytes_per_line)
+          multiply_step(line, lines - l < lines_per_step ? lines - l : lines_per_step);
+      }
+      if constexpr (fold != 0) x += units * 16;
+
+      EDGEQ_FOR (q, Quads)
+        EDGEQ_FOR (u, units)
+          EDGEQ_FOR (i, parts)
+            Scaling::add_block(out[u][q][i], acc[u][q][0][i], acc[u][q][planes - 1][i], header[q][i], rows[u],
+                               place.group, block);
+      place.advance();
+    }
+    EDGEQ_FOR (u, units)
+      EDGEQ_FOR (q, Quads) {
+        Tile::transpose(out[u][q]);
+        EDGEQ_FOR (i, parts)
+          Simd::template store_stored<float>(sums[u * unit + i] + (quad + q) * Simd::lanes, out[u][q][i]);
+      }
+  }
+
+  /// All quads of a tile; as many at a time as the accumulators allow.
+  template <std::size_t Rows, Source source>
+  static void run_quads(const GemmArguments& g, const RowTile& tile, const std::uint8_t* panel,
+                        const Chunk& chunk, Workspace& w, std::size_t row) noexcept {
+    constexpr std::size_t registers = Rows / unit * parts * planes,
+                          fit = registers >= Simd::accumulators ? 1 : Simd::accumulators / registers,
+                          at_once = source != Source::panel ? 1
+                                    : fit < quads           ? std::bit_floor(fit)
+                                                            : quads;
+    for (std::size_t quad = 0; quad < quads; quad += at_once)
+      run<Rows, at_once, source>(g, tile, panel, quad, chunk, w.scratch[quad], w.sums + row);
+  }
+
+  static void multiply_chunk(const GemmArguments& g, const std::uint8_t* panel, const Chunk& chunk,
+                             Workspace& w, std::size_t row_begin, std::size_t row_end) noexcept {
+    for (std::size_t m = row_begin; m < row_end;) {
+      const RowTile tile = row_tile_of<tile_rows, unit>(m, g.m);
+      const std::size_t row = m - row_begin;
+      if (tile.rows == tile_rows) {
+        if (row == 0 && row_end - m < 2 * tile_rows)
+          run_quads<tile_rows, Source::panel>(g, tile, panel, chunk, w, row);
+        else if (row == 0)
+          run_quads<tile_rows, Source::panel_for_others>(g, tile, panel, chunk, w, row);
+        else
+          run_quads<tile_rows, Source::scratch>(g, tile, panel, chunk, w, row);
+      } else {
+        run_smaller<tile_rows <= 8 ? tile_rows / 2 : 8>(g, tile, panel, chunk, w, row);
+      }
+      m += tile.rows;
+    }
+  }
+  /// A tile of Rows rows or of a smaller power of two.
+  template <std::size_t Rows>
+  static EDGEQ_INLINE void run_smaller(const GemmArguments& g, const RowTile& tile, const std::uint8_t* panel,
+                                       const Chunk& chunk, Workspace& w, std::size_t row) noexcept {
+    if constexpr (Rows >= unit) {
+      if (tile.rows == Rows) return run_quads<Rows, Source::panel>(g, tile, panel, chunk, w, row);
+      run_smaller<Rows / 2>(g, tile, panel, chunk, w, row);
+    }
+  }
+
+  static void gemm(const GemmArguments& g) noexcept {
+    const PanelGeometry& geometry = *g.geometry;
+    const std::size_t block_steps = Layout::steps(geometry.group < Format::accumulation_block
+                                                      ? geometry.group
+                                                      : Format::accumulation_block),
+                      chunk_blocks = g.m < 2 * tile_rows ? geometry.blocks : chunk_steps / block_steps;
+    Workspace w;
+    for (std::size_t index = g.panel_begin; index < g.panel_end; ++index)
+      for (std::size_t m = 0; m < g.m; m += block_rows) {
+        const std::size_t end = g.m - m < block_rows ? g.m : m + block_rows;
+        __builtin_memset(w.sums, 0, (round_up(end, unit) - m) * sizeof(w.sums[0]));
+        for (std::size_t b = 0; b < geometry.blocks; b += chunk_blocks)
+          multiply_chunk(g, g.panels + index * geometry.panel_bytes,
+                         {b, geometry.blocks - b < chunk_blocks ? geometry.blocks : b + chunk_blocks}, w, m,
+                         end);
+        for (std::size_t row = m; row < end; ++row)
+          finish_row(g, row, index * panel_columns, w.sums[row - m]);
+      }
+  }
+  static EDGEQ_INLINE void finish_row(const GemmArguments& g, std::size_t m, std::size_t column,
+                                      const float* sums) noexcept {
+    const RowTile tile = row_tile_of<tile_rows, unit>(m, g.m);
+    const typename Scaling::Row row = row_of(g, tile, m - tile.first);
+    Float out[quads];
+    EDGEQ_FOR (q, quads)
+      out[q] = Scaling::finish(Simd::template load_stored<float>(sums + q * Simd::lanes), g, row,
+                               column + q * Simd::lanes);
+    store_columns(g, m, column, out);
+  }
+
+  static PreparedLayout layout(const PanelGeometry& geometry) noexcept { return Layout::of(geometry, unit); }
+  static constexpr PrepareFunction prepare = &quantize_tiles<Activation, Tile, fold, tile_rows>;
+};
