@@ -26,6 +26,7 @@ struct PreparedLayout {
   std::size_t scales_offset = 0;
   std::size_t row_bytes = 0;
   std::size_t row_multiple = 1;  ///< rows are allocated in such numbers
+  std::size_t group_steps = 0;   ///< of the form "tiles": steps of k in every group
 
   static constexpr PreparedLayout of_parts(std::size_t plane_bytes, std::size_t planes, std::size_t sums,
                                            std::size_t scales) noexcept {

@@ -234,6 +234,7 @@ struct Tile {
 #include "edgeq/kernel/skeletons.inl"
 
 // Over these.
+#include "edgeq/kernel/block_place.inl"
 #include "edgeq/kernel/prepare_tiles.inl"
 
 // Over all of these.

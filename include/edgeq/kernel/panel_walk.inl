@@ -100,50 +100,6 @@ EDGEQ_INLINE std::size_t lines_offset(const PanelGeometry& geometry, std::size_t
   return geometry.lines_offset(group, Format::groups_per_record, Format::header_bytes);
 }
 
-/// Where an accumulation block of a panel lies, for kernels that take one after the other.
-template <class Format>
-struct BlockPlace {
-  HeaderPlace header;
-  const std::uint8_t* line;
-  std::size_t group, k_begin = 0;
-
-  EDGEQ_INLINE BlockPlace(const PanelGeometry& geometry, const std::uint8_t* panel,
-                          std::size_t block) noexcept
-      : geometry_(geometry) {
-    group = block / geometry.blocks_per_group;
-    k_begin = block % geometry.blocks_per_group * limit;
-    header = header_place<Format>(panel, geometry, group);
-    line =
-        panel + lines_offset<Format>(geometry, group) + k_begin / Format::k_per_line * Format::bytes_per_line;
-  }
-  /// How many lines it has.
-  EDGEQ_INLINE std::size_t lines() const noexcept {
-    if constexpr (known_lines<Format> != 0)
-      if (group + 1 < geometry_.groups) return known_lines<Format>;
-    const std::size_t length = geometry_.group_length(group) - k_begin;
-    return ((length < limit ? length : limit) - 1) / Format::k_per_line + 1;
-  }
-  EDGEQ_INLINE void advance() noexcept {
-    const std::size_t length = lines();
-    line += length * Format::bytes_per_line;
-    if constexpr (known_lines<Format> == 0) {
-      k_begin += limit;
-      if (k_begin < geometry_.group_length(group)) return;
-      k_begin = 0;
-    }
-    ++group;
-    if (++header.index == Format::groups_per_record) {
-      header.index = 0;
-      header.headers = line;
-      line += Format::groups_per_record * Format::header_bytes;
-    }
-  }
-
- private:
-  static constexpr std::size_t limit = Format::accumulation_block;
-  const PanelGeometry& geometry_;
-};
-
 /// Calls tile(std::integral_constant<rows>, first row) for tiles that share `m` rows evenly, at most MaxRows
 /// each. Where more than two rows are shared by tiles of three or four none is left alone: MinRows may be 2.
 template <std::size_t MaxRows, std::size_t MinRows = 1, class Tile>

@@ -7,7 +7,7 @@
 template <class Activation, class Tile, int Fold, std::size_t Largest>
 void quantize_tiles(const PrepareArguments& p) noexcept {
   constexpr std::size_t planes = Activation::planes, unit = Tile::row_unit, row_bytes = Tile::x_bytes / unit,
-                        fold_bytes = Fold == 0 ? 0 : 16 / unit;
+                        fold_bytes = Fold == 0 ? 0 : 16;
   using Layout = RowTileLayout<Activation, Tile::step_k, row_bytes, fold_bytes>;
   const PanelGeometry& s = *p.geometry;
   for (std::size_t m = p.row_begin; m < p.row_end; ++m) {
@@ -30,22 +30,26 @@ void quantize_tiles(const PrepareArguments& p) noexcept {
             EDGEQ_INLINE_LAMBDA {
               constexpr std::size_t longest = 512;
               alignas(64) std::int8_t codes[planes][longest];
-              const std::size_t steps = Layout::steps(length);
+              const std::size_t rest = p.layout.group_steps - k / Tile::step_k,
+                                steps = rest < longest / Tile::step_k ? rest : longest / Tile::step_k;
               const std::int32_t sum =
                   quantize_block<Activation>(x.from(g * s.group + k), length, step, codes[0],
                                              codes[planes - 1], steps * Tile::step_k - length);
-              std::int8_t* to = first + tile.rows * Layout::offset(s, g, k, block++);
+              std::int8_t* to = first + tile.rows * Layout::offset(p.layout, g, k, block++);
+              if constexpr (Fold != 0) {
+                const std::int32_t fold = Fold * sum;
+                constexpr std::size_t lanes = 4 / unit;  // a row's in a register
+                for (std::size_t i = 0; i < 4; ++i)
+                  __builtin_memcpy(to + row / unit * unit * 16 + i / lanes * 16 +
+                                       (row % unit * lanes + i % lanes) * sizeof(fold),
+                                   &fold, sizeof(fold));
+                to += tile.rows * fold_bytes;
+              }
               for (std::size_t i = 0; i < steps; ++i)
                 for (std::size_t plane = 0; plane < planes; ++plane) {
                   Tile::store_x(to + row / unit * Tile::x_bytes, row % unit, codes[plane] + i * Tile::step_k);
                   to += tile.rows * row_bytes;
                 }
-              if constexpr (Fold != 0) {
-                const std::int32_t fold = Fold * sum;
-                to += row * fold_bytes;
-                for (std::size_t i = 0; i < fold_bytes; i += sizeof(fold))
-                  __builtin_memcpy(to + i, &fold, sizeof(fold));
-              }
               return sum;
             });
   }

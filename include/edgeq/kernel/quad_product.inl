@@ -28,32 +28,62 @@ struct QuadProduct {
   static constexpr std::size_t planes = Activation::planes, unit = Tile::row_unit, parts = Tile::parts,
                                words = Tile::step_k / 4, quads = panel_columns / Simd::lanes,
                                quad_bytes = Simd::lanes * 4, tile_rows = Tile::rows_of(planes);
-  /// Lines of the packed panel in a step, and in a whole group if the format knows it.
+  /// Lines of the packed panel in a step; and steps of a whole group where they are unrolled, or 0.
   static constexpr std::size_t lines_per_step = Tile::step_k / Format::k_per_line,
-                               known = known_lines<Format> % lines_per_step == 0 ? known_lines<Format> : 0;
-
+                               known_steps = divide_up(known_lines<Format>, lines_per_step) <= 8
+                                                 ? divide_up(known_lines<Format>, lines_per_step)
+                                                 : 0;
+  static constexpr std::size_t step_bytes = lines_per_step * Format::bytes_per_line;
   /// Accumulators start at this multiple of the sum of x, times (zero - subtracted) where there are zeros.
   static constexpr int fold =
       Offset::has_zeros ? -1 : Scaling::subtracted - (Offset::from_midpoint ? Codec::midpoint : 0);
-  using Layout = RowTileLayout<Activation, Tile::step_k, Tile::x_bytes / unit, fold == 0 ? 0 : 16 / unit>;
+  using Layout = RowTileLayout<Activation, Tile::step_k, Tile::x_bytes / unit, fold == 0 ? 0 : 16>;
+
+  /// The header and the lines of a last group, filled up with zeros to a whole one of whole steps: what is
+  /// unrolled for whole groups reads it there.
+  struct LastGroup {
+    alignas(64) std::uint8_t header[Format::header_bytes];
+    std::uint8_t lines[known_steps == 0 ? 1 : known_steps * step_bytes];
+
+    static bool is_needed(const PanelGeometry& geometry) noexcept {
+      return known_steps != 0 && geometry.groups != 0 &&
+             divide_up(geometry.group_length(geometry.groups - 1), Format::k_per_line) !=
+                 known_steps * lines_per_step;
+    }
+    void copy(const PanelGeometry& geometry, const std::uint8_t* panel) noexcept {
+      const BlockPlace<Format> place(geometry, panel, geometry.blocks - 1);
+      const std::size_t bytes = place.lines(geometry) * Format::bytes_per_line;
+      __builtin_memcpy(header, place.header().headers, sizeof(header));
+      __builtin_memcpy(lines, place.line(), bytes);
+      __builtin_memset(lines + bytes, 0, sizeof(lines) - bytes);
+    }
+  };
 
   /// At most so many steps of k in a chunk: 16 KiB of values.
   static constexpr std::size_t chunk_steps = 1024 / Tile::step_k;
   /// Rows that share a panel while it is in the cache.
   static constexpr std::size_t block_rows = 128 / tile_rows * tile_rows;
   struct Workspace {
+    /// In the order of the parts, not of the rows.
     alignas(64) float sums[block_rows][panel_columns];
-    /// For every block scales (and minima) of the quad's parts, then for every step its values.
+    /// For every block the values of its steps, then scales (and minima) of the quad's parts.
     Int scratch[quads][chunk_steps * (words + 2 * parts)];
+    LastGroup last;
   };
 
-  /// Accumulation blocks begin .. end - 1 of K.
+  /// Accumulation blocks begin .. end - 1 of K; those from `direct` on are read from Workspace::last.
   struct Chunk {
-    std::size_t begin, end;
+    std::size_t begin, direct, end;
   };
   /// Where a tile finds values, and whether it leaves them for others.
   enum class Source { panel, panel_for_others, scratch };
 
+  static EDGEQ_INLINE Float load_sums(const float* sums, std::size_t quad) noexcept {
+    return Simd::template load_stored<float>(sums + quad * Simd::lanes);
+  }
+  static EDGEQ_INLINE void store_sums(float* sums, std::size_t quad, Float sum) noexcept {
+    Simd::template store_stored<float>(sums + quad * Simd::lanes, sum);
+  }
   static EDGEQ_INLINE typename Scaling::Row row_of(const GemmArguments& g, const RowTile& tile,
                                                    std::size_t row) noexcept {
     const PreparedLayout& layout = g.layout;
@@ -104,7 +134,7 @@ struct QuadProduct {
   }
   /// A step of which the group has only the first lines; the others meet zeros of x.
   static void unpack_rest(const std::uint8_t* line, std::size_t lines, Int (&values)[words]) noexcept {
-    alignas(16) std::uint8_t copy[lines_per_step * Format::bytes_per_line] = {};
+    alignas(16) std::uint8_t copy[step_bytes] = {};
     for (std::size_t i = 0; i < lines * (Format::bytes_per_line / line_bytes); ++i)
       __builtin_memcpy(copy + i * line_bytes, line + i * line_bytes, quad_bytes);
     unpack_step(copy, values);
@@ -113,62 +143,45 @@ struct QuadProduct {
   /// The sums of Rows rows and Quads quads, `quad` being the first, over a chunk of K.
   template <std::size_t Rows, std::size_t Quads, Source source>
   static EDGEQ_INLINE void run(const GemmArguments& g, const RowTile& tile, const std::uint8_t* panel,
-                               std::size_t quad, const Chunk& chunk, Int* scratch,
-                               float (*sums)[panel_columns]) noexcept {
+                               std::size_t quad, const Chunk& chunk, Workspace& w, std::size_t row) noexcept {
     constexpr std::size_t units = Rows / unit;
     const PanelGeometry& geometry = *g.geometry;
+    Int* scratch = w.scratch[quad];
+    float(*sums)[panel_columns] = w.sums + row;
     UnitOfRows rows[units];
     if constexpr (Offset::has_minima || Activation::per_group)
       EDGEQ_FOR (u, units)
         EDGEQ_FOR (i, unit) rows[u].row[i] = row_of(g, tile, u * unit + i);
     Float out[units][Quads][parts];
     EDGEQ_FOR (u, units)
-      EDGEQ_FOR (q, Quads) {
-        EDGEQ_FOR (i, parts)
-          out[u][q][i] = Simd::template load_stored<float>(sums[u * unit + i] + (quad + q) * Simd::lanes);
-        Tile::transpose(out[u][q]);
-      }
+      EDGEQ_FOR (q, Quads)
+        EDGEQ_FOR (i, parts) out[u][q][i] = load_sums(sums[u * unit + i], quad + q);
 
     BlockPlace<Format> place(geometry, panel, chunk.begin);
     const auto* x = reinterpret_cast<const std::int8_t*>(g.prepared + tile.first * g.layout.row_bytes) +
-                    Rows * Layout::offset(geometry, place.group, place.k_begin, chunk.begin);
-    for (std::size_t block = chunk.begin; block < chunk.end; ++block) {
-      const std::size_t lines = place.lines();
-      const std::int8_t* folds = x + divide_up(lines, lines_per_step) * (planes * units * Tile::x_bytes);
-      Header header[Quads][parts];
+                    Rows * Layout::offset(g.layout, place.group(), place.k_begin(), chunk.begin);
+    std::size_t block = chunk.begin, stop = chunk.direct;
+    const std::size_t end = chunk.end;
+    const auto multiply_block = [&]() EDGEQ_INLINE_LAMBDA {
       Int acc[units][Quads][planes][parts];
-      EDGEQ_FOR (q, Quads) {
-        const std::size_t column = (quad + q) * Simd::lanes;
-        if constexpr (source == Source::scratch) {
-          EDGEQ_FOR (i, parts) {
-            header[q][i].scale = Simd::from_bits(*scratch++);
-            if constexpr (Offset::has_minima) header[q][i].minimum = Simd::from_bits(*scratch++);
-          }
-        } else {
-          const Header columns = Scaling::load_header(place.header, column);
-          EDGEQ_FOR (i, parts) {
-            header[q][i].scale = Tile::columns(columns.scale, i);
-            if constexpr (Offset::has_minima) header[q][i].minimum = Tile::columns(columns.minimum, i);
-            if constexpr (source == Source::panel_for_others) {
-              *scratch++ = Simd::bits(header[q][i].scale);
-              if constexpr (Offset::has_minima) *scratch++ = Simd::bits(header[q][i].minimum);
-            }
-          }
-        }
-        EDGEQ_FOR (i, parts)
+      EDGEQ_FOR (q, Quads)
+        EDGEQ_FOR (i, parts) {
+          Int zeros = Simd::set1(0);
+          if constexpr (Offset::has_zeros)
+            zeros = Tile::columns(
+                Simd::subtract(GroupHeader<Format>::zero(place.header, (quad + q) * Simd::lanes),
+                               Simd::set1(Scaling::subtracted)),
+                i);
           EDGEQ_FOR (u, units) {
             if constexpr (planes == 2) acc[u][q][0][i] = Simd::set1(0);
             Int& start = acc[u][q][planes - 1][i];
-            start = Simd::set1(0);
+            start = zeros;
             if constexpr (fold != 0)
-              start = Simd::load_codes(reinterpret_cast<const std::uint8_t*>(folds) + u * 16);
-            if constexpr (Offset::has_zeros) {
-              const Int zeros = Simd::subtract(GroupHeader<Format>::zero(place.header, column),
-                                               Simd::set1(Scaling::subtracted));
-              start = Simd::multiply(start, Tile::columns(zeros, i));
-            }
+              start = Simd::load_codes(reinterpret_cast<const std::uint8_t*>(x) + (u * parts + i) * 16);
+            if constexpr (Offset::has_zeros) start = Simd::multiply(start, zeros);
           }
-      }
+        }
+      if constexpr (fold != 0) x += units * parts * 16;
 
       const auto multiply_step = [&](const std::uint8_t* line, std::size_t count) EDGEQ_INLINE_LAMBDA {
         EDGEQ_FOR (q, Quads) {
@@ -188,32 +201,57 @@ struct QuadProduct {
         }
         x += planes * units * Tile::x_bytes;
       };
-      const std::uint8_t* line = place.line + quad * quad_bytes;
-      if (known != 0 && known <= 8 * lines_per_step && lines == known) {
-        EDGEQ_FOR (s, known / lines_per_step) {
+      const std::uint8_t* line = place.line() + quad * quad_bytes;
+      const HeaderPlace header_place = place.header();
+      const std::size_t group = place.group();
+      if constexpr (known_steps != 0) {
+        EDGEQ_FOR (s, known_steps) {
           Simd::keep_order();
-          multiply_step(line + s * lines_per_step * Format::bytes_per_line, lines_per_step);
+          multiply_step(line + s * step_bytes, lines_per_step);
         }
+        place.advance();
       } else {
-        for (std::size_t l = 0; l < lines;
-             l += lines_per_step, line += lines_per_step * Format::bytes_per_line)
+        const std::size_t lines = place.lines(geometry);
+        for (std::size_t l = 0; l < lines; l += lines_per_step, line += step_bytes)
           multiply_step(line, lines - l < lines_per_step ? lines - l : lines_per_step);
+        place.advance(geometry, lines);
       }
-      if constexpr (fold != 0) x += units * 16;
 
-      EDGEQ_FOR (q, Quads)
+      EDGEQ_FOR (q, Quads) {
+        Header header[parts];
+        if constexpr (source == Source::scratch) {
+          EDGEQ_FOR (i, parts) {
+            header[i].scale = Simd::from_bits(*scratch++);
+            if constexpr (Offset::has_minima) header[i].minimum = Simd::from_bits(*scratch++);
+          }
+        } else {
+          const Header columns = Scaling::load_header(header_place, (quad + q) * Simd::lanes);
+          EDGEQ_FOR (i, parts) {
+            header[i].scale = Tile::columns(columns.scale, i);
+            if constexpr (Offset::has_minima) header[i].minimum = Tile::columns(columns.minimum, i);
+            if constexpr (source == Source::panel_for_others) {
+              *scratch++ = Simd::bits(header[i].scale);
+              if constexpr (Offset::has_minima) *scratch++ = Simd::bits(header[i].minimum);
+            }
+          }
+        }
         EDGEQ_FOR (u, units)
           EDGEQ_FOR (i, parts)
-            Scaling::add_block(out[u][q][i], acc[u][q][0][i], acc[u][q][planes - 1][i], header[q][i], rows[u],
-                               place.group, block);
-      place.advance();
+            Scaling::add_block(out[u][q][i], acc[u][q][0][i], acc[u][q][planes - 1][i], header[i], rows[u],
+                               group, block);
+      }
+    };
+    for (;;) {
+      if (block != stop) do
+          multiply_block();
+        while (++block != stop);
+      if (block == end) break;
+      place.redirect(w.last.header, w.last.lines);
+      stop = end;
     }
     EDGEQ_FOR (u, units)
-      EDGEQ_FOR (q, Quads) {
-        Tile::transpose(out[u][q]);
-        EDGEQ_FOR (i, parts)
-          Simd::template store_stored<float>(sums[u * unit + i] + (quad + q) * Simd::lanes, out[u][q][i]);
-      }
+      EDGEQ_FOR (q, Quads)
+        EDGEQ_FOR (i, parts) store_sums(sums[u * unit + i], quad + q, out[u][q][i]);
   }
 
   /// All quads of a tile; as many at a time as the accumulators allow.
@@ -226,7 +264,7 @@ struct QuadProduct {
                                     : fit < quads           ? std::bit_floor(fit)
                                                             : quads;
     for (std::size_t quad = 0; quad < quads; quad += at_once)
-      run<Rows, at_once, source>(g, tile, panel, quad, chunk, w.scratch[quad], w.sums + row);
+      run<Rows, at_once, source>(g, tile, panel, quad, chunk, w, row);
   }
 
   static void multiply_chunk(const GemmArguments& g, const std::uint8_t* panel, const Chunk& chunk,
@@ -259,34 +297,46 @@ struct QuadProduct {
 
   static void gemm(const GemmArguments& g) noexcept {
     const PanelGeometry& geometry = *g.geometry;
-    const std::size_t block_steps = Layout::steps(geometry.group < Format::accumulation_block
-                                                      ? geometry.group
-                                                      : Format::accumulation_block),
+    constexpr std::size_t limit = Format::accumulation_block / Tile::step_k;
+    const std::size_t block_steps = g.layout.group_steps < limit ? g.layout.group_steps : limit,
                       chunk_blocks = g.m < 2 * tile_rows ? geometry.blocks : chunk_steps / block_steps;
+    const std::size_t direct = geometry.blocks - (LastGroup::is_needed(geometry) ? 1 : 0);
     Workspace w;
-    for (std::size_t index = g.panel_begin; index < g.panel_end; ++index)
+    for (std::size_t index = g.panel_begin; index < g.panel_end; ++index) {
+      const std::uint8_t* panel = g.panels + index * geometry.panel_bytes;
+      if (direct != geometry.blocks) w.last.copy(geometry, panel);
       for (std::size_t m = 0; m < g.m; m += block_rows) {
-        const std::size_t end = g.m - m < block_rows ? g.m : m + block_rows;
-        __builtin_memset(w.sums, 0, (round_up(end, unit) - m) * sizeof(w.sums[0]));
-        for (std::size_t b = 0; b < geometry.blocks; b += chunk_blocks)
-          multiply_chunk(g, g.panels + index * geometry.panel_bytes,
-                         {b, geometry.blocks - b < chunk_blocks ? geometry.blocks : b + chunk_blocks}, w, m,
-                         end);
-        for (std::size_t row = m; row < end; ++row)
-          finish_row(g, row, index * panel_columns, w.sums[row - m]);
+        const std::size_t m_end = g.m - m < block_rows ? g.m : m + block_rows;
+        __builtin_memset(w.sums, 0, (round_up(m_end, unit) - m) * sizeof(w.sums[0]));
+        for (std::size_t b = 0; b < geometry.blocks; b += chunk_blocks) {
+          const std::size_t end = geometry.blocks - b < chunk_blocks ? geometry.blocks : b + chunk_blocks;
+          multiply_chunk(g, panel, {b, end < direct ? end : direct, end}, w, m, m_end);
+        }
+        for (std::size_t row = m; row < m_end; row += unit)
+          finish_rows(g, row, index * panel_columns, w.sums + (row - m));
       }
+    }
   }
-  static EDGEQ_INLINE void finish_row(const GemmArguments& g, std::size_t m, std::size_t column,
-                                      const float* sums) noexcept {
+  /// y of a unit of rows from m on.
+  static EDGEQ_INLINE void finish_rows(const GemmArguments& g, std::size_t m, std::size_t column,
+                                       const float (*sums)[panel_columns]) noexcept {
     const RowTile tile = row_tile_of<tile_rows, unit>(m, g.m);
-    const typename Scaling::Row row = row_of(g, tile, m - tile.first);
-    Float out[quads];
-    EDGEQ_FOR (q, quads)
-      out[q] = Scaling::finish(Simd::template load_stored<float>(sums + q * Simd::lanes), g, row,
-                               column + q * Simd::lanes);
-    store_columns(g, m, column, out);
+    Float out[quads][parts];
+    EDGEQ_FOR (q, quads) {
+      EDGEQ_FOR (i, parts) out[q][i] = load_sums(sums[i], q);
+      Tile::transpose(out[q]);
+    }
+    EDGEQ_FOR (i, unit) {
+      if (m + i == g.m) return;
+      const typename Scaling::Row row = row_of(g, tile, m + i - tile.first);
+      Float y[quads];
+      EDGEQ_FOR (q, quads) y[q] = Scaling::finish(out[q][i], g, row, column + q * Simd::lanes);
+      store_columns(g, m + i, column, y);
+    }
   }
 
-  static PreparedLayout layout(const PanelGeometry& geometry) noexcept { return Layout::of(geometry, unit); }
+  static PreparedLayout layout(const PanelGeometry& geometry) noexcept {
+    return Layout::of(geometry, known_steps == 0 ? 1 : known_steps * Tile::step_k, unit);
+  }
   static constexpr PrepareFunction prepare = &quantize_tiles<Activation, Tile, fold, tile_rows>;
 };

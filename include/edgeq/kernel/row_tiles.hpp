@@ -37,25 +37,26 @@ constexpr RowTile row_tile_of(std::size_t row, std::size_t m) noexcept {
 /// share of the codes (of all planes) and folds.
 ///
 /// Step is the k of one step, Bytes what a row takes of it (more than Step where codes are replicated), Fold
-/// the bytes of a row's fold, or 0.
+/// the bytes of a row's fold, or 0. Every group takes equally many steps, the last too.
 template <ActivationPolicy Activation, std::size_t Step, std::size_t Bytes, std::size_t Fold>
 struct RowTileLayout {
   static constexpr std::size_t steps(std::size_t k) noexcept { return divide_up(k, Step); }
-  static constexpr std::size_t step_bytes = Bytes * Activation::planes;
 
-  /// What a row takes before block `block` of group `group`, which begins at k of the group.
-  static constexpr std::size_t offset(const PanelGeometry& g, std::size_t group, std::size_t k,
+  /// What a row takes before accumulation block `block`, which begins at k of its group.
+  static constexpr std::size_t offset(const PreparedLayout& layout, std::size_t group, std::size_t k,
                                       std::size_t block) noexcept {
-    return (group * steps(g.group) + k / Step) * step_bytes + block * Fold;
+    return (group * layout.group_steps + k / Step) * Bytes * Activation::planes + block * Fold;
   }
-  static constexpr PreparedLayout of(const PanelGeometry& g, std::size_t unit) noexcept {
-    const std::size_t last = g.groups == 0 ? 0 : g.group_length(g.groups - 1);
-    const std::size_t bytes = g.groups == 0 ? 0 : offset(g, g.groups - 1, round_up(last, Step), g.blocks);
-    PreparedLayout layout = PreparedLayout::of_parts(bytes, 1, g.blocks,
+  /// For a kernel that reads groups as if they had at least `whole` elements.
+  static constexpr PreparedLayout of(const PanelGeometry& g, std::size_t whole, std::size_t unit) noexcept {
+    PreparedLayout extents;
+    extents.group_steps = steps(std::max(whole, g.group));
+    PreparedLayout layout = PreparedLayout::of_parts(offset(extents, g.groups, 0, g.blocks), 1, g.blocks,
                                                      Activation::per_group  ? g.groups
                                                      : Activation::has_zero ? 2
                                                                             : 1);
     layout.row_multiple = unit;
+    layout.group_steps = extents.group_steps;
     return layout;
   }
 };
