@@ -94,11 +94,12 @@ struct Simd {
         const int8x16_t first = vreinterpretq_s8_s32(values[i * step]),
                         by = vreinterpretq_s8_s32(x[i * step]);
         int16x8_t low = vmull_s8(vget_low_s8(first), vget_low_s8(by)), high = vmull_high_s8(first, by);
+        // As lines of asm: with intrinsics GCC copies accumulators.
         EDGEQ_FOR (j, step - 1) {
           const int8x16_t next = vreinterpretq_s8_s32(values[i * step + j + 1]),
                           next_by = vreinterpretq_s8_s32(x[i * step + j + 1]);
-          low = vmlal_s8(low, vget_low_s8(next), vget_low_s8(next_by));
-          high = vmlal_high_s8(high, next, next_by);
+          asm("smlal %0.8h, %1.8b, %2.8b" : "+w"(low) : "w"(next), "w"(next_by));
+          asm("smlal2 %0.8h, %1.16b, %2.16b" : "+w"(high) : "w"(next), "w"(next_by));
         }
         acc = vpadalq_s16(acc, vpaddq_s16(low, high));
       }
@@ -211,6 +212,7 @@ struct Simd {
 /// exist.
 struct Tile {
   static constexpr std::size_t step_k = 32, row_unit = 1, parts = 1, x_bytes = 4 * step_k;
+  static constexpr std::size_t accumulators = 4;
   static constexpr std::size_t rows_of(std::size_t planes) { return 4 / planes; }
   static EDGEQ_INLINE void store_x(std::int8_t* to, std::size_t, const std::int8_t* codes) {
     for (std::size_t w = 0; w < step_k / 4; ++w)
@@ -234,7 +236,6 @@ struct Tile {
 #include "edgeq/kernel/skeletons.inl"
 
 // Over these.
-#include "edgeq/kernel/block_place.inl"
 #include "edgeq/kernel/prepare_tiles.inl"
 
 // Over all of these.

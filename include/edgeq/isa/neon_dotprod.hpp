@@ -14,6 +14,7 @@ using neon::Simd;
 /// One row by four columns in 16 k, which lie in x as they are.
 struct Tile {
   static constexpr std::size_t step_k = 16, row_unit = 1, parts = 1, x_bytes = step_k;
+  static constexpr std::size_t accumulators = 8;
   /// Twelve rows and their float sums, with four registers of values, leave four for x.
   static constexpr std::size_t rows_of(std::size_t planes) { return planes == 1 ? 12 : 4; }
   static EDGEQ_INLINE void store_x(std::int8_t* to, std::size_t, const std::int8_t* codes) {

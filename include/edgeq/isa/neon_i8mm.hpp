@@ -16,6 +16,7 @@ using neon::Simd;
 /// stands in the order 0..3, 8..11 and 4..7, 12..15: two permutations less for every 16 k of weights.
 struct Tile {
   static constexpr std::size_t step_k = 16, row_unit = 2, parts = 2, x_bytes = 2 * step_k;
+  static constexpr std::size_t accumulators = 8;
   static constexpr std::size_t rows_of(std::size_t planes) { return 8 / planes; }
   static EDGEQ_INLINE void store_x(std::int8_t* to, std::size_t row, const std::int8_t* codes) {
     const int32x4_t words = vreinterpretq_s32_s8(vld1q_s8(codes));

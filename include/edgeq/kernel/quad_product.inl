@@ -34,28 +34,37 @@ struct QuadProduct {
                                                  ? divide_up(known_lines<Format>, lines_per_step)
                                                  : 0;
   static constexpr std::size_t step_bytes = lines_per_step * Format::bytes_per_line;
+  /// Whether all groups of a record are unrolled: with distances that the compiler knows, two groups of 32
+  /// cost eight instructions less than with pointers to header and lines.
+  static constexpr bool is_unrolled =
+      Format::groups_per_record <= 2 && known_steps * Format::groups_per_record <= 6;
   /// Accumulators start at this multiple of the sum of x, times (zero - subtracted) where there are zeros.
   static constexpr int fold =
       Offset::has_zeros ? -1 : Scaling::subtracted - (Offset::from_midpoint ? Codec::midpoint : 0);
   using Layout = RowTileLayout<Activation, Tile::step_k, Tile::x_bytes / unit, fold == 0 ? 0 : 16>;
 
-  /// The header and the lines of a last group, filled up with zeros to a whole one of whole steps: what is
-  /// unrolled for whole groups reads it there.
-  struct LastGroup {
-    alignas(64) std::uint8_t header[Format::header_bytes];
-    std::uint8_t lines[known_steps == 0 ? 1 : known_steps * step_bytes];
+  /// A record with the lines of a last group only, filled up with zeros to a whole group
+  /// of whole steps: what is unrolled for whole groups reads it there.
+  struct LastRecord {
+    static constexpr std::size_t headers_bytes = Format::groups_per_record * Format::header_bytes,
+                                 lines_bytes = known_steps * step_bytes;
+    alignas(64) std::uint8_t record[headers_bytes + lines_bytes];
 
     static bool is_needed(const PanelGeometry& geometry) noexcept {
-      return known_steps != 0 && geometry.groups != 0 &&
-             divide_up(geometry.group_length(geometry.groups - 1), Format::k_per_line) !=
-                 known_steps * lines_per_step;
+      return known_steps != 0 && geometry.groups != 0 && lines_of(geometry) != known_steps * lines_per_step;
+    }
+    static std::size_t lines_of(const PanelGeometry& geometry) noexcept {
+      return divide_up(geometry.group_length(geometry.groups - 1), Format::k_per_line);
     }
     void copy(const PanelGeometry& geometry, const std::uint8_t* panel) noexcept {
-      const BlockPlace<Format> place(geometry, panel, geometry.blocks - 1);
-      const std::size_t bytes = place.lines(geometry) * Format::bytes_per_line;
-      __builtin_memcpy(header, place.header().headers, sizeof(header));
-      __builtin_memcpy(lines, place.line(), bytes);
-      __builtin_memset(lines + bytes, 0, sizeof(lines) - bytes);
+      const std::size_t group = geometry.groups - 1, bytes = lines_of(geometry) * Format::bytes_per_line;
+      __builtin_memset(record, 0, sizeof(record));
+      const HeaderPlace place = header_place<Format>(panel, geometry, group);
+      if constexpr (is_unrolled)
+        __builtin_memcpy(record, place.headers + place.index * Format::header_bytes, Format::header_bytes);
+      else
+        __builtin_memcpy(record, place.headers, headers_bytes);
+      __builtin_memcpy(record + headers_bytes, panel + lines_offset<Format>(geometry, group), bytes);
     }
   };
 
@@ -68,7 +77,7 @@ struct QuadProduct {
     alignas(64) float sums[block_rows][panel_columns];
     /// For every block the values of its steps, then scales (and minima) of the quad's parts.
     Int scratch[quads][chunk_steps * (words + 2 * parts)];
-    LastGroup last;
+    LastRecord last;
   };
 
   /// Accumulation blocks begin .. end - 1 of K; those from `direct` on are read from Workspace::last.
@@ -140,6 +149,50 @@ struct QuadProduct {
     unpack_step(copy, values);
   }
 
+  /// Where the accumulators of a block start: at the folds that x holds, times the columns' zeros.
+  template <std::size_t Units, std::size_t Quads>
+  static EDGEQ_INLINE void start_block(Int (&acc)[Units][Quads][planes][parts], const std::int8_t* x,
+                                       const HeaderPlace& header, std::size_t quad) noexcept {
+    EDGEQ_FOR (q, Quads)
+      EDGEQ_FOR (i, parts) {
+        Int zeros = Simd::set1(0);
+        if constexpr (Offset::has_zeros)
+          zeros = Tile::columns(Simd::subtract(GroupHeader<Format>::zero(header, (quad + q) * Simd::lanes),
+                                               Simd::set1(Scaling::subtracted)),
+                                i);
+        EDGEQ_FOR (u, Units) {
+          if constexpr (planes == 2) acc[u][q][0][i] = Simd::set1(0);
+          Int& start = acc[u][q][planes - 1][i];
+          start = zeros;
+          if constexpr (fold != 0)
+            start = Simd::load_codes(reinterpret_cast<const std::uint8_t*>(x) + (u * parts + i) * 16);
+          if constexpr (Offset::has_zeros) start = Simd::multiply(start, zeros);
+        }
+      }
+  }
+
+  /// Scales, and minima, of one quad's parts: out of the scratch buffer, or on their way into it.
+  template <Source source>
+  static EDGEQ_INLINE void load_headers(Header (&headers)[parts], const HeaderPlace& place, std::size_t quad,
+                                        Int*& scratch) noexcept {
+    if constexpr (source == Source::scratch) {
+      EDGEQ_FOR (i, parts) {
+        headers[i].scale = Simd::from_bits(*scratch++);
+        if constexpr (Offset::has_minima) headers[i].minimum = Simd::from_bits(*scratch++);
+      }
+    } else {
+      const Header columns = Scaling::load_header(place, quad * Simd::lanes);
+      EDGEQ_FOR (i, parts) {
+        headers[i].scale = Tile::columns(columns.scale, i);
+        if constexpr (Offset::has_minima) headers[i].minimum = Tile::columns(columns.minimum, i);
+        if constexpr (source == Source::panel_for_others) {
+          *scratch++ = Simd::bits(headers[i].scale);
+          if constexpr (Offset::has_minima) *scratch++ = Simd::bits(headers[i].minimum);
+        }
+      }
+    }
+  }
+
   /// The sums of Rows rows and Quads quads, `quad` being the first, over a chunk of K.
   template <std::size_t Rows, std::size_t Quads, Source source>
   static EDGEQ_INLINE void run(const GemmArguments& g, const RowTile& tile, const std::uint8_t* panel,
@@ -157,97 +210,98 @@ struct QuadProduct {
       EDGEQ_FOR (q, Quads)
         EDGEQ_FOR (i, parts) out[u][q][i] = load_sums(sums[u * unit + i], quad + q);
 
-    BlockPlace<Format> place(geometry, panel, chunk.begin);
+    std::size_t group = chunk.begin / geometry.blocks_per_group,
+                k_begin = chunk.begin % geometry.blocks_per_group * Format::accumulation_block,
+                block = chunk.begin;
     const auto* x = reinterpret_cast<const std::int8_t*>(g.prepared + tile.first * g.layout.row_bytes) +
-                    Rows * Layout::offset(g.layout, place.group(), place.k_begin(), chunk.begin);
-    std::size_t block = chunk.begin, stop = chunk.direct;
-    const std::size_t end = chunk.end;
-    const auto multiply_block = [&]() EDGEQ_INLINE_LAMBDA {
+                    Rows * Layout::offset(g.layout, group, k_begin, block);
+    const auto multiply_block = [&](const HeaderPlace& header, const std::uint8_t* line,
+                                    std::size_t lines) EDGEQ_INLINE_LAMBDA {
       Int acc[units][Quads][planes][parts];
-      EDGEQ_FOR (q, Quads)
-        EDGEQ_FOR (i, parts) {
-          Int zeros = Simd::set1(0);
-          if constexpr (Offset::has_zeros)
-            zeros = Tile::columns(
-                Simd::subtract(GroupHeader<Format>::zero(place.header, (quad + q) * Simd::lanes),
-                               Simd::set1(Scaling::subtracted)),
-                i);
-          EDGEQ_FOR (u, units) {
-            if constexpr (planes == 2) acc[u][q][0][i] = Simd::set1(0);
-            Int& start = acc[u][q][planes - 1][i];
-            start = zeros;
-            if constexpr (fold != 0)
-              start = Simd::load_codes(reinterpret_cast<const std::uint8_t*>(x) + (u * parts + i) * 16);
-            if constexpr (Offset::has_zeros) start = Simd::multiply(start, zeros);
-          }
-        }
+      start_block(acc, x, header, quad);
       if constexpr (fold != 0) x += units * parts * 16;
-
-      const auto multiply_step = [&](const std::uint8_t* line, std::size_t count) EDGEQ_INLINE_LAMBDA {
+      const auto multiply_step = [&](std::size_t lines_now) EDGEQ_INLINE_LAMBDA {
         EDGEQ_FOR (q, Quads) {
           Int values[words];
           if constexpr (source == Source::scratch)
-            EDGEQ_FOR (w, words) values[w] = *scratch++;
-          else if (count == lines_per_step)
+            EDGEQ_FOR (i, words) values[i] = *scratch++;
+          else if (lines_now == lines_per_step)
             unpack_step(line + q * quad_bytes, values);
           else
-            unpack_rest(line + q * quad_bytes, count, values);
+            unpack_rest(line + q * quad_bytes, lines_now, values);
           if constexpr (source == Source::panel_for_others)
-            EDGEQ_FOR (w, words) *scratch++ = values[w];
+            EDGEQ_FOR (i, words) *scratch++ = values[i];
           EDGEQ_FOR (p, planes)
             EDGEQ_FOR (u, units)
               Tile::template multiply<Codec::largest_value>(acc[u][q][p], values,
                                                             x + (p * units + u) * Tile::x_bytes);
         }
         x += planes * units * Tile::x_bytes;
+        line += step_bytes;
       };
-      const std::uint8_t* line = place.line() + quad * quad_bytes;
-      const HeaderPlace header_place = place.header();
-      const std::size_t group = place.group();
       if constexpr (known_steps != 0) {
         EDGEQ_FOR (s, known_steps) {
           Simd::keep_order();
-          multiply_step(line + s * step_bytes, lines_per_step);
+          multiply_step(lines_per_step);
         }
-        place.advance();
       } else {
-        const std::size_t lines = place.lines(geometry);
-        for (std::size_t l = 0; l < lines; l += lines_per_step, line += step_bytes)
-          multiply_step(line, lines - l < lines_per_step ? lines - l : lines_per_step);
-        place.advance(geometry, lines);
+        for (std::size_t l = 0; l < lines; l += lines_per_step)
+          multiply_step(lines - l < lines_per_step ? lines - l : lines_per_step);
       }
-
       EDGEQ_FOR (q, Quads) {
-        Header header[parts];
-        if constexpr (source == Source::scratch) {
-          EDGEQ_FOR (i, parts) {
-            header[i].scale = Simd::from_bits(*scratch++);
-            if constexpr (Offset::has_minima) header[i].minimum = Simd::from_bits(*scratch++);
-          }
-        } else {
-          const Header columns = Scaling::load_header(header_place, (quad + q) * Simd::lanes);
-          EDGEQ_FOR (i, parts) {
-            header[i].scale = Tile::columns(columns.scale, i);
-            if constexpr (Offset::has_minima) header[i].minimum = Tile::columns(columns.minimum, i);
-            if constexpr (source == Source::panel_for_others) {
-              *scratch++ = Simd::bits(header[i].scale);
-              if constexpr (Offset::has_minima) *scratch++ = Simd::bits(header[i].minimum);
-            }
-          }
-        }
+        Header headers[parts];
+        load_headers<source>(headers, header, quad + q, scratch);
         EDGEQ_FOR (u, units)
           EDGEQ_FOR (i, parts)
-            Scaling::add_block(out[u][q][i], acc[u][q][0][i], acc[u][q][planes - 1][i], header[i], rows[u],
+            Scaling::add_block(out[u][q][i], acc[u][q][0][i], acc[u][q][planes - 1][i], headers[i], rows[u],
                                group, block);
       }
     };
-    for (;;) {
-      if (block != stop) do
-          multiply_block();
-        while (++block != stop);
-      if (block == end) break;
-      place.redirect(w.last.header, w.last.lines);
-      stop = end;
+
+    if constexpr (known_steps != 0) {
+      constexpr std::size_t lines_bytes = known_lines<Format> * Format::bytes_per_line,
+                            headers_bytes = Format::groups_per_record * Format::header_bytes;
+      const auto walk = [&](const std::uint8_t* record, std::size_t first,
+                            std::size_t end) EDGEQ_INLINE_LAMBDA {
+        while (block != end) {
+          if constexpr (is_unrolled) {
+            EDGEQ_FOR (i, Format::groups_per_record) {
+              if (i != 0 && block == end) return;
+              multiply_block({record, i}, record + headers_bytes + i * lines_bytes + quad * quad_bytes, 0);
+              ++group;
+              ++block;
+            }
+          } else {
+            const std::uint8_t* line = record + headers_bytes + quad * quad_bytes;
+            for (std::size_t i = first; i < Format::groups_per_record && block != end; ++i) {
+              multiply_block({record, i}, line, 0);
+              line += lines_bytes;
+              ++group;
+              ++block;
+            }
+          }
+          record += headers_bytes + Format::groups_per_record * lines_bytes;
+        }
+      };
+      const std::uint8_t* record = panel + geometry.headers_offset(group, Format::groups_per_record);
+      std::size_t first = 0, stop = chunk.direct;
+      for (;;) {
+        walk(record, first, stop);
+        if (block == chunk.end) break;
+        record = w.last.record;
+        first = group % Format::groups_per_record;
+        stop = chunk.end;
+      }
+    } else {
+      for (; block != chunk.end; ++block) {
+        const std::size_t length = geometry.group_length(group) - k_begin, limit = Format::accumulation_block;
+        multiply_block(header_place<Format>(panel, geometry, group),
+                       panel + lines_offset<Format>(geometry, group) +
+                           k_begin / Format::k_per_line * Format::bytes_per_line + quad * quad_bytes,
+                       ((length < limit ? length : limit) - 1) / Format::k_per_line + 1);
+        k_begin = length <= limit ? 0 : k_begin + limit;
+        if (length <= limit) ++group;
+      }
     }
     EDGEQ_FOR (u, units)
       EDGEQ_FOR (q, Quads)
@@ -259,7 +313,7 @@ struct QuadProduct {
   static void run_quads(const GemmArguments& g, const RowTile& tile, const std::uint8_t* panel,
                         const Chunk& chunk, Workspace& w, std::size_t row) noexcept {
     constexpr std::size_t registers = Rows / unit * parts * planes,
-                          fit = registers >= Simd::accumulators ? 1 : Simd::accumulators / registers,
+                          fit = registers >= Tile::accumulators ? 1 : Tile::accumulators / registers,
                           at_once = source != Source::panel ? 1
                                     : fit < quads           ? std::bit_floor(fit)
                                                             : quads;
@@ -299,8 +353,12 @@ struct QuadProduct {
     const PanelGeometry& geometry = *g.geometry;
     constexpr std::size_t limit = Format::accumulation_block / Tile::step_k;
     const std::size_t block_steps = g.layout.group_steps < limit ? g.layout.group_steps : limit,
-                      chunk_blocks = g.m < 2 * tile_rows ? geometry.blocks : chunk_steps / block_steps;
-    const std::size_t direct = geometry.blocks - (LastGroup::is_needed(geometry) ? 1 : 0);
+                      fit = chunk_steps / block_steps,
+                      chunk_blocks = g.m < 2 * tile_rows ? geometry.blocks
+                                     : known_steps == 0
+                                         ? fit
+                                         : fit / Format::groups_per_record * Format::groups_per_record;
+    const std::size_t direct = geometry.blocks - (LastRecord::is_needed(geometry) ? 1 : 0);
     Workspace w;
     for (std::size_t index = g.panel_begin; index < g.panel_end; ++index) {
       const std::uint8_t* panel = g.panels + index * geometry.panel_bytes;

@@ -6,7 +6,6 @@
 #include "edgeq/kernel/prepare_rows.inl"
 
 // Over these: parts.
-#include "edgeq/kernel/block_place.inl"
 #include "edgeq/kernel/integer_scaling.inl"
 #include "edgeq/kernel/prepare_tiles.inl"
 
