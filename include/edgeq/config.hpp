@@ -13,6 +13,9 @@
 #if __cplusplus < 202002L
 #error "edgeq: needs C++20"
 #endif
+#if defined(__i386__) && !defined(__SSE2_MATH__)
+#error "edgeq: the x87 unit does not round to single precision; add -msse2 -mfpmath=sse"
+#endif
 
 // Everything lives in `namespace edgeq::inline EDGEQ_BASELINE`, which spells the instruction set that the
 // translation unit may use everywhere. Two units built with different -march flags therefore never share an
