@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the system packages that the examples ("build") or the examples, tests and benches ("all") need and that are missing.
+# Installs the system packages that are missing of those that the examples ("build"), the examples, tests and benches
+# ("all"), or test_other_targets.sh ("targets") need.
 set -eu
 
 purpose=${1:-all}
 
 debian_build="g++ cmake make pkg-config libcli11-dev nlohmann-json3-dev libxxhash-dev libeigen3-dev libutf8proc-dev libhwy-dev libxsimd-dev python3 python3-pip"
 debian_tests="libgtest-dev libbenchmark-dev clang qemu-user binutils"
+debian_targets="g++-s390x-linux-gnu g++-i686-linux-gnu googletest qemu-user"
 homebrew_build="cmake pkg-config cli11 nlohmann-json xxhash eigen utf8proc highway xsimd python3"
 homebrew_tests="googletest google-benchmark"
 
@@ -16,7 +18,10 @@ as_root() {
 
 if command -v apt-get >/dev/null; then
   wanted=$debian_build
-  [ "$purpose" = build ] || wanted="$wanted $debian_tests"
+  case $purpose in
+    all) wanted="$wanted $debian_tests" ;;
+    targets) wanted="cmake make nlohmann-json3-dev libxxhash-dev $debian_targets" ;;
+  esac
   missing=
   for package in $wanted; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $package"

@@ -13,8 +13,5 @@ report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 status=0
 ctest --preset default --output-junit "$report" || status=$?
-count() { tr '\n\t' '  ' <"$report" | sed -n "s/.*<testsuite [^>]* $1=\"\([0-9]*\)\".*/\1/p"; }
-total=$(count tests) failed=$(count failures) skipped=$(count skipped)
-[ "$skipped" = 0 ] || echo "$skipped skipped on this machine, by name above"
-echo "$((total - failed - skipped)) passed, $failed failed"
+scripts/report_tests.sh "$report"
 exit "$status"

@@ -142,18 +142,87 @@ static_assert(decode(everything(), 0x7).bits == avx2_features, "decoding is a co
 // HWCAP and HWCAP2 bits as the kernel's arch/arm64/include/uapi/asm/hwcap.h numbers them.
 constexpr std::uint64_t asimd = 1u << 1, asimddp = 1u << 20, sve = 1u << 22;
 constexpr std::uint64_t sve_i8mm = 1u << 9, sve_bf16 = 1u << 12, i8mm = 1u << 13, bf16 = 1u << 14;
+constexpr std::uint64_t all_words = ~std::uint64_t{0};
+
+constexpr std::uint32_t neon_features = feature_mask(Feature::neon);
+constexpr std::uint32_t dotprod_features = neon_features | feature_mask(Feature::neon_dotprod);
+constexpr std::uint32_t matrix_features =
+    dotprod_features | feature_mask(Feature::neon_i8mm, Feature::neon_bf16);
+constexpr std::uint32_t sve_features = feature_mask(Feature::sve, Feature::sve_i8mm, Feature::sve_bf16);
+constexpr std::uint32_t arm_features = matrix_features | sve_features | feature_mask(Feature::sve_512);
 
 TEST(DecodeArm, KnowsRealProcessors) {
-  constexpr std::uint32_t neon = feature_mask(Feature::neon);
-  constexpr std::uint32_t dotprod = neon | feature_mask(Feature::neon_dotprod);
-  constexpr std::uint32_t matrix = dotprod | feature_mask(Feature::neon_i8mm, Feature::neon_bf16);
-  EXPECT_EQ(edgeq::decode_arm(asimd, 0).bits, neon);                                           // Cortex-A72
-  EXPECT_EQ(edgeq::decode_arm(asimd | asimddp, 0).bits, dotprod);                              // Cortex-A76
-  EXPECT_EQ(edgeq::decode_arm(asimd | sve, 0).bits, neon | feature_mask(Feature::sve));        // A64FX
-  EXPECT_EQ(edgeq::decode_arm(asimd | asimddp, i8mm | bf16).bits, matrix);                     // Apple M2
-  EXPECT_EQ(edgeq::decode_arm(asimd | asimddp | sve, sve_i8mm | sve_bf16 | i8mm | bf16).bits,  // Neoverse V1
-            matrix | feature_mask(Feature::sve));
-  EXPECT_EQ(edgeq::decode_arm(asimd, sve_i8mm | sve_bf16).bits, neon);
+  EXPECT_EQ(edgeq::decode_arm(asimd, 0, 0).bits, neon_features);               // Cortex-A72
+  EXPECT_EQ(edgeq::decode_arm(asimd | asimddp, 0, 0).bits, dotprod_features);  // Cortex-A76
+  EXPECT_EQ(edgeq::decode_arm(asimd | sve, 0, 512).bits,                       // A64FX: SVE without sdot
+            neon_features | feature_mask(Feature::sve, Feature::sve_512));
+  EXPECT_EQ(edgeq::decode_arm(asimd | asimddp, i8mm | bf16, 0).bits, matrix_features);  // Apple M2
+  constexpr std::uint64_t everything2 = sve_i8mm | sve_bf16 | i8mm | bf16;
+  EXPECT_EQ(edgeq::decode_arm(asimd | asimddp | sve, everything2, 256).bits,  // Neoverse V1
+            matrix_features | sve_features);
+  EXPECT_EQ(edgeq::decode_arm(asimd | asimddp | sve, everything2, 128).bits,  // Neoverse N2
+            matrix_features | sve_features);
+}
+
+TEST(DecodeArm, GivesEachFeatureForItsBitAlone) {
+  constexpr std::uint64_t words[] = {asimd, asimddp, sve}, words2[] = {sve_i8mm, sve_bf16, i8mm, bf16};
+  const auto decode = [](std::uint64_t hwcap, std::uint64_t hwcap2) {
+    return edgeq::decode_arm(hwcap | asimd | sve, hwcap2, 256).bits &
+           ~feature_mask(Feature::neon, Feature::sve);
+  };
+  for (unsigned bit = 0; bit < 64; ++bit) {
+    const std::uint64_t word = std::uint64_t{1} << bit;
+    EXPECT_EQ(decode(word, 0), word == asimddp ? feature_mask(Feature::neon_dotprod) : 0u) << "HWCAP " << bit;
+    const std::uint32_t expected = word == i8mm       ? feature_mask(Feature::neon_i8mm)
+                                   : word == bf16     ? feature_mask(Feature::neon_bf16)
+                                   : word == sve_i8mm ? feature_mask(Feature::sve_i8mm)
+                                   : word == sve_bf16 ? feature_mask(Feature::sve_bf16)
+                                                      : 0u;
+    EXPECT_EQ(decode(0, word), expected) << "HWCAP2 " << bit;
+  }
+  for (const std::uint64_t word : words)
+    EXPECT_EQ(edgeq::decode_arm(word, 0, 0).bits, word == asimd ? neon_features : 0u) << "alone " << word;
+  for (const std::uint64_t word : words2)
+    EXPECT_EQ(edgeq::decode_arm(0, word, 0).bits, 0u) << "alone " << word;
+}
+
+TEST(DecodeArm, LosesOneFeatureWithItsBit) {
+  const auto lost = [](std::uint64_t hwcap, std::uint64_t hwcap2) {
+    return edgeq::decode_arm(all_words & ~hwcap, all_words & ~hwcap2, 512).missing(arm_features);
+  };
+  EXPECT_EQ(lost(0, 0), 0u);
+  EXPECT_EQ(lost(asimddp, 0), feature_mask(Feature::neon_dotprod));
+  EXPECT_EQ(lost(0, i8mm), feature_mask(Feature::neon_i8mm));
+  EXPECT_EQ(lost(0, bf16), feature_mask(Feature::neon_bf16));
+  EXPECT_EQ(lost(0, sve_i8mm), feature_mask(Feature::sve_i8mm));
+  EXPECT_EQ(lost(0, sve_bf16), feature_mask(Feature::sve_bf16));
+  EXPECT_EQ(lost(sve, 0), arm_features & ~matrix_features);
+  EXPECT_EQ(lost(asimd, 0), arm_features);
+  EXPECT_EQ(edgeq::decode_arm(0, 0, 0), CpuFeatures{});
+}
+
+TEST(DecodeArm, ComparesTheVectorLength) {
+  for (const std::size_t bits : {0u, 128u, 256u, 384u, 504u, 512u, 1024u, 2048u}) {
+    EXPECT_EQ(edgeq::decode_arm(asimd | sve, 0, bits).has(Feature::sve_512), bits >= 512) << bits;
+    EXPECT_EQ(edgeq::decode_arm(asimd, 0, bits).bits, neon_features) << bits;
+  }
+}
+
+static_assert(edgeq::decode_arm(all_words, all_words, 2048).bits == arm_features, "a constant expression");
+
+TEST(DecodeAppleArm, AsksForEachFeatureByItsName) {
+  const auto decode = [](auto... names) {
+    return edgeq::decode_apple_arm(
+               [=]([[maybe_unused]] std::string_view name) { return ((name == names) || ... || false); })
+        .bits;
+  };
+  EXPECT_EQ(decode(), neon_features);
+  EXPECT_EQ(decode("hw.optional.arm.FEAT_DotProd"), dotprod_features);  // M1
+  EXPECT_EQ(decode("hw.optional.arm.FEAT_I8MM"), neon_features | feature_mask(Feature::neon_i8mm));
+  EXPECT_EQ(decode("hw.optional.arm.FEAT_BF16"), neon_features | feature_mask(Feature::neon_bf16));
+  EXPECT_EQ(decode("hw.optional.arm.FEAT_DotProd", "hw.optional.arm.FEAT_I8MM", "hw.optional.arm.FEAT_BF16"),
+            matrix_features);  // M2
+  EXPECT_EQ(decode("hw.optional.arm.FEAT_SME"), neon_features);
 }
 
 TEST(CpuFeatures, WithoutTakesAwayWhatNeedsTheFeature) {
@@ -162,7 +231,10 @@ TEST(CpuFeatures, WithoutTakesAwayWhatNeedsTheFeature) {
   EXPECT_EQ(all.without(Feature::avx2).bits, 0u);
   EXPECT_EQ(all.without(Feature::avx512_vnni).missing(all.bits), feature_mask(Feature::avx512_vnni));
   EXPECT_EQ(all.without(Feature::avx512).withheld, all.bits & ~avx2_features);
-  EXPECT_EQ(edgeq::decode_arm(asimd | asimddp | sve, i8mm | bf16).without(Feature::neon).bits, 0u);
+  const CpuFeatures arm = edgeq::decode_arm(all_words, all_words, 512);
+  EXPECT_EQ(arm.without(Feature::neon).bits, 0u);
+  EXPECT_EQ(arm.without(Feature::sve).bits, matrix_features);
+  EXPECT_EQ(arm.without(Feature::neon_i8mm).missing(arm.bits), feature_mask(Feature::neon_i8mm));
 }
 
 TEST(CpuFeatures, HasMeansAllOfTheMask) {
@@ -183,12 +255,12 @@ TEST(FeatureList, ReadsNamesAndIgnoresUnknownOnes) {
 }
 
 TEST(FeatureList, NamesEveryFeatureOnce) {
-  for (unsigned bit = 0; bit < 12; ++bit) {
+  for (unsigned bit = 0; bit < 15; ++bit) {
     const Feature feature = static_cast<Feature>(1u << bit);
     EXPECT_EQ(edgeq::parse_feature_list(edgeq::feature_name(feature)), 1u << bit);
   }
   EXPECT_EQ(edgeq::feature_list(feature_mask(Feature::sve, Feature::avx2)), "avx2, sve");
-  EXPECT_EQ(edgeq::parse_feature_list(edgeq::feature_list(0xFFF)), 0xFFFu);
+  EXPECT_EQ(edgeq::parse_feature_list(edgeq::feature_list(0x7FFF)), 0x7FFFu);
 }
 
 class Detect : public testing::Test {
@@ -209,7 +281,20 @@ TEST_F(Detect, AgreesWithTheCompilersLibrary) {
   EXPECT_EQ(features.has(Feature::avx512_vnni), __builtin_cpu_supports("avx512vnni") != 0);
   EXPECT_EQ(features.has(Feature::avx512_bf16), __builtin_cpu_supports("avx512bf16") != 0);
 #elif defined(__aarch64__)
-  EXPECT_TRUE(CpuFeatures::detect().has(Feature::neon));
+  const CpuFeatures features = CpuFeatures::detect();
+  EXPECT_TRUE(features.has(Feature::neon));
+#if defined(__linux__)
+  const std::uint64_t hwcap = getauxval(AT_HWCAP), hwcap2 = getauxval(AT_HWCAP2);
+  EXPECT_EQ(features.has(Feature::neon_dotprod), (hwcap & HWCAP_ASIMDDP) != 0);
+  EXPECT_EQ(features.has(Feature::sve), (hwcap & HWCAP_SVE) != 0);
+  EXPECT_EQ(features.has(Feature::neon_i8mm), (hwcap2 & HWCAP2_I8MM) != 0);
+  EXPECT_EQ(features.has(Feature::neon_bf16), (hwcap2 & HWCAP2_BF16) != 0);
+  EXPECT_EQ(features.has(Feature::sve_i8mm), (hwcap2 & HWCAP2_SVEI8MM) != 0);
+  EXPECT_EQ(features.has(Feature::sve_bf16), (hwcap2 & HWCAP2_SVEBF16) != 0);
+  std::uint64_t vector_bytes = 0;
+  if (features.has(Feature::sve)) asm(".arch_extension sve\n cntb %0" : "=r"(vector_bytes));
+  EXPECT_EQ(features.has(Feature::sve_512), vector_bytes >= 64);
+#endif
 #else
   EXPECT_EQ(CpuFeatures::detect(), CpuFeatures{});
 #endif

@@ -94,6 +94,14 @@ TEST(Layout, DequantizedRowOfALayerIsDecode) {
   }
 }
 
+/// A scalar of a panel, whose bytes have the machine's order.
+template <class T>
+T scalar_at(const std::uint8_t* p) {
+  T value;
+  std::memcpy(&value, p, sizeof(T));
+  return value;
+}
+
 // Two groups of 12 k of 4-bit codes, code(n, k) = (n + k) mod 16, are one record: two headers of 32 bytes,
 // then two lines for each group. Byte (k8, column, i) = code(8 k8 + i) | code(8 k8 + i + 4) << 4.
 TEST(Layout, BytesOfNibbles) {
@@ -109,12 +117,11 @@ TEST(Layout, BytesOfNibbles) {
   EXPECT_EQ(panels->geometry().packed_bytes(), 640u);
   const std::uint8_t* p = panels->panels();
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % 64, 0u);
-  // Scales, little-endian: row 0 has 4000 and 4001, row 1 has 4002 and 4003.
-  EXPECT_EQ(p[0], 0x00);
-  EXPECT_EQ(p[1], 0x40);
-  EXPECT_EQ(p[2], 0x02);
-  EXPECT_EQ(p[32 + 0], 0x01);
-  EXPECT_EQ(p[32 + 2], 0x03);
+  // Scales: row 0 has 4000 and 4001, row 1 has 4002 and 4003.
+  EXPECT_EQ(scalar_at<std::uint16_t>(p), 0x4000);
+  EXPECT_EQ(scalar_at<std::uint16_t>(p + 2), 0x4002);
+  EXPECT_EQ(scalar_at<std::uint16_t>(p + 32), 0x4001);
+  EXPECT_EQ(scalar_at<std::uint16_t>(p + 32 + 2), 0x4003);
   // Column 0, k 0..7: codes 0..7.
   EXPECT_EQ(p[64 + 0], 0x40);
   EXPECT_EQ(p[64 + 1], 0x51);
@@ -129,7 +136,7 @@ TEST(Layout, BytesOfNibbles) {
   // Second group, column 0: k = 12 and 16 are codes 12 and 0.
   EXPECT_EQ(p[192], 0x0C);
   // Second panel: row 16 alone, like row 0; its columns 1..15 are zero bytes.
-  EXPECT_EQ(p[320], 0x20);
+  EXPECT_EQ(scalar_at<std::uint16_t>(p + 320), 0x4020);
   EXPECT_EQ(p[320 + 64], 0x40);
   for (std::size_t i = 0; i < 256; ++i) EXPECT_TRUE(i % 64 < 4 || p[320 + 64 + i] == 0) << "line byte " << i;
   for (std::size_t i = 0; i < 64; ++i) EXPECT_TRUE(i % 32 < 2 || p[320 + i] == 0) << "scale byte " << i;
@@ -147,7 +154,7 @@ TEST(Layout, BytesOfBytesAndHeaders) {
   ASSERT_TRUE(with_zeros);
   EXPECT_EQ(with_zeros->geometry().panel_bytes, 4u * 80 + 2 * 64);
   const std::uint8_t* p = with_zeros->panels();
-  EXPECT_EQ(p[4 + 3], 0x40);  // 2.0f = 40000000
+  EXPECT_EQ(scalar_at<float>(p + 4), 2.0f);
   EXPECT_EQ(p[64], 0x11);
   EXPECT_EQ(p[65], 0x22);
   EXPECT_EQ(p[320 + 4], 0x50);
@@ -163,11 +170,11 @@ TEST(Layout, BytesOfBytesAndHeaders) {
   ASSERT_TRUE(with_minima);
   EXPECT_EQ(with_minima->geometry().panel_bytes, 2u * (64 + 2 * 64));
   p = with_minima->panels();
-  EXPECT_EQ(p[2], 0x45);
-  EXPECT_EQ(p[32], 0x56);
-  EXPECT_EQ(p[34], 0x67);
-  EXPECT_EQ(p[192 + 2], 0x46);
-  EXPECT_EQ(p[192 + 32], 0x57);
+  EXPECT_EQ(scalar_at<std::uint16_t>(p + 2), 0x2345);
+  EXPECT_EQ(scalar_at<std::uint16_t>(p + 32), 0x3456);
+  EXPECT_EQ(scalar_at<std::uint16_t>(p + 34), 0x4567);
+  EXPECT_EQ(scalar_at<std::uint16_t>(p + 192 + 2), 0x2346);
+  EXPECT_EQ(scalar_at<std::uint16_t>(p + 192 + 32), 0x3457);
   EXPECT_EQ(p[192 + 64 + 4], 0x77);
 }
 
@@ -178,21 +185,20 @@ TEST(Layout, BytesOfFloats) {
   ASSERT_TRUE(bf16);
   const std::uint8_t* p = bf16->panels();
   EXPECT_EQ(bf16->geometry().packed_bytes(), 128u);
-  EXPECT_EQ(p[0], 0x02);   // W[0, 0]
-  EXPECT_EQ(p[2], 0x04);   // W[0, 1]
-  EXPECT_EQ(p[4], 0x08);   // W[1, 0]
-  EXPECT_EQ(p[64], 0x06);  // W[0, 2]
+  EXPECT_EQ(scalar_at<std::uint16_t>(p), 0x0102);       // W[0, 0]
+  EXPECT_EQ(scalar_at<std::uint16_t>(p + 2), 0x0304);   // W[0, 1]
+  EXPECT_EQ(scalar_at<std::uint16_t>(p + 4), 0x0708);   // W[1, 0]
+  EXPECT_EQ(scalar_at<std::uint16_t>(p + 64), 0x0506);  // W[0, 2]
 
   const std::vector<float> words = {1.0f, 2.0f, 3.0f, 4.0f};
   const auto f32 = packed<F32Weight>(FloatView<float>{2, 2, words});
   ASSERT_TRUE(f32);
   EXPECT_EQ(f32->geometry().packed_bytes(), 128u);
-  for (std::size_t i = 0; i < 4; ++i) {
-    float value;
-    std::memcpy(&value, f32->panels() + i % 2 * 64 + i / 2 * 4, 4);
-    EXPECT_EQ(value, words[i]);
-  }
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(scalar_at<float>(f32->panels() + i % 2 * 64 + i / 2 * 4), words[i]);
 }
+
+constexpr bool is_64_bit = sizeof(std::size_t) > 4;
 
 TEST(Layout, SizesAreKnownBeforePacking) {
   const auto bytes = [](const auto& geometry) { return geometry ? geometry->packed_bytes() : 0; };
@@ -204,22 +210,24 @@ TEST(Layout, SizesAreKnownBeforePacking) {
   EXPECT_EQ(bytes(PanelGeometry::of<Int4<128>>({5, 0, 128})), 0u);
   // 65537 rows of 65536 codes: 4097 panels of 256 records of two groups, beyond 2^31.
   EXPECT_EQ(bytes(PanelGeometry::of<Int4<128>>({65537, 65536, 128})),
-            std::size_t{4097} * 256 * (64 + 32 * 64));
+            is_64_bit ? std::uint64_t{4097} * 256 * (64 + 32 * 64) : 0);
 }
 
 TEST(Layout, ImpossibleSizesAreRefused) {
-  constexpr std::size_t huge = std::size_t{1} << 62;
+  constexpr std::size_t huge = SIZE_MAX / 4 + 1;
+  const char *beyond = is_64_bit ? "2^40" : "2^22", *exceed = is_64_bit ? "2^47" : "2^31";
+  constexpr std::size_t largest = std::size_t{1} << PanelGeometry::extent_bits;
   const auto expect_refused = [](const auto& result, ErrorCode code, const char* words) {
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, code);
     EXPECT_NE(result.error().message.find(words), std::string::npos) << result.error().message;
   };
-  expect_refused(PanelGeometry::of<Int4<128>>({huge, 1, 128}), ErrorCode::too_large, "2^40");
-  expect_refused(PanelGeometry::of<Int4<128>>({1, SIZE_MAX, 128}), ErrorCode::too_large, "2^40");
-  expect_refused(PanelGeometry::of<Int4<1, float>>({std::size_t{1} << 40, std::size_t{1} << 40, 1}),
-                 ErrorCode::too_large, "2^47");
-  expect_refused(PanelGeometry::of<F32Weight>({std::size_t{1} << 30, std::size_t{1} << 20, 1}),
-                 ErrorCode::too_large, "2^47");
+  expect_refused(PanelGeometry::of<Int4<128>>({huge, 1, 128}), ErrorCode::too_large, beyond);
+  expect_refused(PanelGeometry::of<Int4<128>>({largest + 1, 1, 128}), ErrorCode::too_large, beyond);
+  expect_refused(PanelGeometry::of<Int4<128>>({1, SIZE_MAX, 128}), ErrorCode::too_large, beyond);
+  expect_refused(PanelGeometry::of<Int4<1, float>>({largest, largest, 1}), ErrorCode::too_large, exceed);
+  expect_refused(PanelGeometry::of<F32Weight>({largest >> 10, largest >> 2, 1}), ErrorCode::too_large,
+                 exceed);
   expect_refused(PanelGeometry::of<Int4<dynamic_group>>({16, 16, 0}), ErrorCode::invalid_argument,
                  "group size is 0");
   // Products that wrap to 0, which is the size of the empty spans.

@@ -2,6 +2,7 @@
 // The forms of checkpoints that the tool writes: which tensors a quantized linear becomes in each.
 #pragma once
 #include <array>
+#include <bit>
 #include <functional>
 #include <optional>
 #include <string>
@@ -13,6 +14,8 @@
 #include "weights.hpp"
 
 namespace tool {
+
+static_assert(std::endian::native == std::endian::little, "the tool writes numbers as they lie in memory");
 
 /// How a checkpoint stores its quantized linears.
 enum class Form {

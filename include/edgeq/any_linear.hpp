@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 #include <string_view>
 
@@ -208,6 +209,9 @@ class AnyLinear {
 
   template <StoredFloat T, Executor E>
   Status prepare_rows(Prepared& prepared, MatrixView<const T> x, const E& executor) const {
+    // Kernels take the bytes of words apart in that order.
+    if (std::endian::native != std::endian::little)
+      return Error{ErrorCode::unsupported, "edgeq: layers multiply on little-endian machines only"};
     if (x.columns != k())
       return Error{ErrorCode::invalid_argument,
                    "edgeq: x has " + std::to_string(x.columns) + " columns, K is " + std::to_string(k())};

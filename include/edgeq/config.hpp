@@ -13,6 +13,9 @@
 #if __cplusplus < 202002L
 #error "edgeq: needs C++20"
 #endif
+#if defined(__i386__) && !defined(__SSE2_MATH__)
+#error "edgeq: the x87 unit does not round to single precision; add -msse2 -mfpmath=sse"
+#endif
 
 // Everything lives in `namespace edgeq::inline EDGEQ_BASELINE`, which spells the instruction set that the
 // translation unit may use everywhere. Two units built with different -march flags therefore never share an
@@ -98,7 +101,23 @@
 #if defined(__clang__) || defined(__ARM_FEATURE_DOTPROD)
 #define EDGEQ_ARM_TARGET(extension) "+" extension
 #else
-#define EDGEQ_ARM_TARGET(extension) "arch=armv8.2-a+" extension
+#if defined(__ARM_FEATURE_CRYPTO)
+#define EDGEQ_ARM_CRYPTO "+crypto"
+#else
+#define EDGEQ_ARM_CRYPTO
+#endif
+#if defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC)
+#define EDGEQ_ARM_FP16 "+fp16"
+#else
+#define EDGEQ_ARM_FP16
+#endif
+#if defined(__ARM_FEATURE_SVE)
+#define EDGEQ_ARM_SVE "+sve"
+#else
+#define EDGEQ_ARM_SVE
+#endif
+#define EDGEQ_ARM_TARGET(extension) \
+  "arch=armv8.2-a" EDGEQ_ARM_CRYPTO EDGEQ_ARM_FP16 EDGEQ_ARM_SVE "+" extension
 #endif
 #if defined(__aarch64__) && (!defined(__clang__) || __clang_major__ >= 16 || defined(__ARM_FEATURE_DOTPROD))
 #define EDGEQ_HAS_ARM_TARGETS 1

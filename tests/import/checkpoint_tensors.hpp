@@ -16,12 +16,12 @@ namespace edgeq::test {
 /// Owns tensors, every one at an odd address, so that typed loads show under a sanitizer.
 class TensorStore {
  public:
-  /// A tensor of elements as they lie in memory.
+  /// A tensor of elements, as a file has them.
   template <class T>
   CheckpointTensor add(const char* name, ElementType type, std::vector<std::size_t> shape,
                        const std::vector<T>& elements) {
     std::vector<std::byte>& bytes = storage_.emplace_back(1 + elements.size() * sizeof(T));
-    if (!elements.empty()) std::memcpy(bytes.data() + 1, elements.data(), elements.size() * sizeof(T));
+    copy_little_endian<T>(bytes.data() + 1, elements.data(), elements.size());
     return {name, type, std::move(shape), std::span<const std::byte>(bytes).subspan(1)};
   }
   CheckpointTensor words(const char* name, std::vector<std::size_t> shape,

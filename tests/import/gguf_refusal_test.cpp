@@ -140,6 +140,7 @@ TEST(GgufRefusal, Alignments) {
 
 TEST(GgufRefusal, Shapes) {
   constexpr auto max = std::uint64_t{std::numeric_limits<std::int64_t>::max()};
+  constexpr bool is_64_bit = sizeof(std::size_t) > 4;
   for (const std::uint32_t rank : {5u, 9u, 0xFFFFFFFFu}) {
     Bytes bytes = from_hex("47475546 03000000 0100000000000000 0000000000000000 0100000000000000 77");
     GgufWriter::append(bytes, rank);
@@ -161,10 +162,11 @@ TEST(GgufRefusal, Shapes) {
   expect_refused(with_tensor(TensorType::i8, {1ull << 32, 1ull << 32}), ErrorCode::too_large, {"product"});
   expect_refused(with_tensor(TensorType::i8, {0, 1ull << 40, 1ull << 40}), ErrorCode::too_large, {"product"});
   expect_refused(with_tensor(TensorType::f64, {two_to_62}), ErrorCode::too_large,
-                 {"tensor \"w\"", "address space"});
+                 {"tensor \"w\"", is_64_bit ? "address space" : "product"});
   // 160127986750950969 blocks; dims[0] * 18 / 32 wraps to 2 bytes.
-  expect_refused(with_tensor(TensorType::q4_0, {5124095576030431008u}), ErrorCode::invalid_file,
-                 {"tensor \"w\"", "data has 2882303761517117442 bytes"});
+  expect_refused(with_tensor(TensorType::q4_0, {5124095576030431008u}),
+                 is_64_bit ? ErrorCode::invalid_file : ErrorCode::too_large,
+                 {"tensor \"w\"", is_64_bit ? "data has 2882303761517117442 bytes" : "product"});
 }
 
 TEST(GgufRefusal, TensorNames) {

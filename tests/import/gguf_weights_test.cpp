@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Types, GgufBlocks, testing::ValuesIn(edgeq::test::known
 TEST(GgufWeights, PlainFloatsAtOddAddresses) {
   std::vector<std::byte> bytes(1 + 3 * 4);
   const float values[] = {1.5f, -0.0f, 3.0e-40f};
-  std::memcpy(bytes.data() + 1, values, sizeof(values));
+  copy_little_endian<float>(bytes.data() + 1, values, 3);
   const auto read = gguf::to_floats(matrix(TensorType::f32, 1, 3, std::span(bytes).subspan(1)));
   ASSERT_TRUE(read);
   EXPECT_EQ(std::memcmp(read->data(), values, sizeof(values)), 0);

@@ -53,8 +53,8 @@ class GgufWriter {
   template <class T>
   static void append(std::vector<std::byte>& bytes, T value) {
     if constexpr (std::is_arithmetic_v<T>) {
-      const auto* first = reinterpret_cast<const std::byte*>(&value);
-      bytes.insert(bytes.end(), first, first + sizeof(T));
+      bytes.resize(bytes.size() + sizeof(T));
+      store_little_endian(bytes.data() + bytes.size() - sizeof(T), value);
     } else {
       const std::string_view text = value;
       append(bytes, std::uint64_t{text.size()});
@@ -114,10 +114,10 @@ class GgufWriter {
       offset = padded(offset + tensor.data.size());
     }
     for (const Tensor& tensor : tensors_) {
-      file.resize(padded(file.size()));
+      file.resize(static_cast<std::size_t>(padded(file.size())));
       file.insert(file.end(), tensor.data.begin(), tensor.data.end());
     }
-    if (pad_last_tensor) file.resize(padded(file.size()));
+    if (pad_last_tensor) file.resize(static_cast<std::size_t>(padded(file.size())));
     return file;
   }
 

@@ -169,7 +169,7 @@ inline tinygemm::Tensors write_tinygemm(TensorStore& store, const IntegerLinear&
 inline matmul_nbits::Tensors write_matmul_nbits(TensorStore& store, const IntegerLinear& w) {
   const auto as_bytes = [](const std::vector<std::uint32_t>& words, std::size_t count) {
     std::vector<std::uint8_t> bytes(words.size() * 4);
-    std::memcpy(bytes.data(), words.data(), bytes.size());
+    copy_little_endian<std::uint32_t>(bytes.data(), words.data(), words.size());
     bytes.resize(count);
     return bytes;
   };

@@ -9,13 +9,15 @@
 #include <string_view>
 #include <vector>
 
+#include "edgeq/number/little_endian.hpp"
+
 namespace edgeq::test {
 
 /// The header's length, or another one in its place, the header and the data.
 inline std::vector<std::byte> safetensors_bytes(std::string_view header, std::span<const std::byte> data,
                                                 std::uint64_t header_size) {
   std::vector<std::byte> bytes(sizeof header_size + header.size());
-  std::memcpy(bytes.data(), &header_size, sizeof header_size);
+  store_little_endian(bytes.data(), header_size);
   std::memcpy(bytes.data() + sizeof header_size, header.data(), header.size());
   bytes.insert(bytes.end(), data.begin(), data.end());
   return bytes;

@@ -137,9 +137,9 @@ TEST(SafetensorsWriter, DeclarationsThatNoFileCanHold) {
   expect_refused(create({{"\xff", ElementType::u8, {1}}}), invalid, {"UTF-8"});
   expect_refused(create({}, {{"a", "\xff"}}), invalid, {"UTF-8"});
   expect_refused(create({{"a", ElementType::f4, {3}}}), invalid, {"\"a\"", "12 bits"});
-  expect_refused(create({{"a", ElementType::u8, {std::size_t{1} << 32, std::size_t{1} << 32}}}), too_large,
+  expect_refused(create({{"a", ElementType::u8, {SIZE_MAX / 2 + 1, SIZE_MAX / 2 + 1}}}), too_large,
                  {"\"a\""});
-  const std::vector<std::size_t> half = {std::size_t{1} << 60};
+  const std::vector<std::size_t> half = {SIZE_MAX / 16 + 1};
   std::vector<TensorDeclaration> many;
   for (char c = 'a'; c < 'a' + 17; ++c) many.push_back({std::string(1, c), ElementType::u8, half});
   expect_refused(create(std::move(many)), too_large, {"\"p\"", "up to its end"});

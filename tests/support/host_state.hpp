@@ -12,7 +12,7 @@ namespace test {
 /// Rounds upward, flushes subnormals, or both, while it lives.
 class HostState {
  public:
-  HostState(bool flush_subnormals, bool round_upward) {
+  HostState([[maybe_unused]] bool flush_subnormals, bool round_upward) {
     std::fegetenv(&saved_);
     if (round_upward) std::fesetround(FE_UPWARD);
 #if defined(__x86_64__)

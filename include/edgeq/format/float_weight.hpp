@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "edgeq/format/weight_format.hpp"
+#include "edgeq/number/little_endian.hpp"
 #include "edgeq/number/stored_float.hpp"
 
 namespace edgeq::inline EDGEQ_BASELINE {
@@ -49,7 +50,8 @@ struct FloatView {
 template <StoredFloat T>
 struct FloatWeight;
 
-/// W [N, K], row-major, dense, at any address, as files have it. A WeightSource; it owns nothing.
+/// W [N, K], row-major, dense, little-endian, at any address, as files have it. A WeightSource; it owns
+/// nothing.
 template <StoredFloat T>
 struct FloatBytes {
   using Format = FloatWeight<T>;
@@ -70,7 +72,7 @@ struct FloatBytes {
   }
   /// Copies row n into row r of a block.
   void read(std::size_t row, std::size_t r, FloatRows<T>& rows) const noexcept {
-    if (k != 0) std::memcpy(rows.values.data() + r * k, data.data() + row * k * sizeof(T), k * sizeof(T));
+    copy_little_endian<T>(rows.values.data() + r * k, data.data() + row * k * sizeof(T), k);
   }
 };
 

@@ -23,9 +23,7 @@ struct FloatTable {
   /// The element as it is stored; T must be the table's type.
   template <StoredFloat T>
   T at(std::size_t row, std::size_t column) const noexcept {
-    T value;
-    std::memcpy(&value, data.data() + (row * row_step + column * column_step) * sizeof(T), sizeof(T));
-    return value;
+    return load_little_endian<T>(data.data() + (row * row_step + column * column_step) * sizeof(T));
   }
   /// The same, widened exactly.
   float value(std::size_t row, std::size_t column) const noexcept {

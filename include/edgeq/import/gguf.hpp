@@ -4,10 +4,8 @@
 #pragma once
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,12 +14,10 @@
 #include <vector>
 
 #include "edgeq/config.hpp"
+#include "edgeq/number/little_endian.hpp"
 #include "edgeq/result.hpp"
 
 namespace edgeq::inline EDGEQ_BASELINE::gguf {
-
-static_assert(std::endian::native == std::endian::little,
-              "edgeq: GGUF files are read on little-endian machines");
 
 /// How a tensor's elements are stored: the type ids of ggml. The ids that are missing were removed from ggml.
 enum class TensorType : std::uint32_t {
@@ -93,14 +89,6 @@ constexpr bool is_integer(ValueType type) noexcept {
   return type <= ValueType::i32 || type == ValueType::u64 || type == ValueType::i64;
 }
 
-// Nothing in a GGUF file is aligned, so nothing is read through a typed pointer.
-template <class T>
-T load(const std::byte* bytes) noexcept {
-  T value;
-  std::memcpy(&value, bytes, sizeof(T));
-  return value;
-}
-
 template <class To>
 std::optional<To> load_integer(ValueType type, const std::byte* bytes) noexcept {
   const auto convert = [](auto value) -> std::optional<To> {
@@ -109,21 +97,21 @@ std::optional<To> load_integer(ValueType type, const std::byte* bytes) noexcept 
   };
   switch (type) {
     case ValueType::u8:
-      return convert(load<std::uint8_t>(bytes));
+      return convert(load_little_endian<std::uint8_t>(bytes));
     case ValueType::i8:
-      return convert(load<std::int8_t>(bytes));
+      return convert(load_little_endian<std::int8_t>(bytes));
     case ValueType::u16:
-      return convert(load<std::uint16_t>(bytes));
+      return convert(load_little_endian<std::uint16_t>(bytes));
     case ValueType::i16:
-      return convert(load<std::int16_t>(bytes));
+      return convert(load_little_endian<std::int16_t>(bytes));
     case ValueType::u32:
-      return convert(load<std::uint32_t>(bytes));
+      return convert(load_little_endian<std::uint32_t>(bytes));
     case ValueType::i32:
-      return convert(load<std::int32_t>(bytes));
+      return convert(load_little_endian<std::int32_t>(bytes));
     case ValueType::u64:
-      return convert(load<std::uint64_t>(bytes));
+      return convert(load_little_endian<std::uint64_t>(bytes));
     case ValueType::i64:
-      return convert(load<std::int64_t>(bytes));
+      return convert(load_little_endian<std::int64_t>(bytes));
     default:
       return std::nullopt;
   }
@@ -152,8 +140,8 @@ class Value {
   }
   /// An f32 or f64; an integer is not converted.
   std::optional<double> as_f64() const noexcept {
-    if (type_ == ValueType::f32) return static_cast<double>(detail::load<float>(bytes_.data()));
-    if (type_ == ValueType::f64) return detail::load<double>(bytes_.data());
+    if (type_ == ValueType::f32) return static_cast<double>(load_little_endian<float>(bytes_.data()));
+    if (type_ == ValueType::f64) return load_little_endian<double>(bytes_.data());
     return std::nullopt;
   }
   /// A bool; every byte but 0 is true.
@@ -184,7 +172,7 @@ class Value {
     // The lengths were checked when the file was parsed. A mapped file may have been written to since.
     for (std::size_t i = 0; i < count_; ++i) {
       if (rest.size() < sizeof(std::uint64_t)) return std::nullopt;
-      const auto length = detail::load<std::uint64_t>(rest.data());
+      const auto length = load_little_endian<std::uint64_t>(rest.data());
       rest = rest.subspan(sizeof(std::uint64_t));
       if (length > rest.size()) return std::nullopt;
       strings.emplace_back(reinterpret_cast<const char*>(rest.data()), static_cast<std::size_t>(length));
@@ -196,7 +184,8 @@ class Value {
   std::optional<std::vector<float>> as_f32s() const {
     if (type_ != ValueType::array || element_ != ValueType::f32) return std::nullopt;
     std::vector<float> values(count_);
-    for (std::size_t i = 0; i < count_; ++i) values[i] = detail::load<float>(&bytes_[i * sizeof(float)]);
+    for (std::size_t i = 0; i < count_; ++i)
+      values[i] = load_little_endian<float>(&bytes_[i * sizeof(float)]);
     return values;
   }
   /// An array of integers of any width and sign, if each is in the range of the result.
@@ -230,7 +219,7 @@ struct Entry {
 };
 
 /// One tensor of the file: `rows()` x `columns()` elements, row major. A view of the file's bytes, at any
-/// address: load its fields with memcpy.
+/// address: load its fields by load_little_endian.
 struct Tensor {
   std::string_view name;
   TensorType type = TensorType::f32;

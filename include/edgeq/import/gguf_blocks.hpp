@@ -2,7 +2,6 @@
 // What a block type of GGUF is to edgeq, and the types of 32 elements (ggml's block_q4_0 ... block_q8_0).
 #pragma once
 #include <concepts>
-#include <cstring>
 
 #include "edgeq/format/formats.hpp"
 #include "edgeq/import/gguf.hpp"
@@ -38,9 +37,7 @@ concept SuperBlockType = WeightFormat<typename B::Format> && requires(const std:
 
 /// The f16 at `b`, any address.
 inline Float16 block_half(const std::uint8_t* b) noexcept {
-  Float16 value;
-  std::memcpy(&value, b, sizeof value);
-  return value;
+  return load_little_endian<Float16>(b);
 }
 /// Element e of the nibbles at `q`: the low halves of `count` bytes, then their high halves.
 constexpr std::uint8_t block_nibble(const std::uint8_t* q, std::size_t e, std::size_t count = 16) noexcept {

@@ -97,7 +97,7 @@ class Parser {
   template <class T>
   T read() {
     const auto taken = take(sizeof(T));
-    return taken.empty() ? T{} : load<T>(taken.data());
+    return taken.empty() ? T{} : load_little_endian<T>(taken.data());
   }
 
   std::span<const std::byte> read_string() {

@@ -81,10 +81,11 @@ inline std::vector<std::uint8_t> fields_plus_one(PackedFields fields, std::size_
     for (std::uint8_t& zero : zeros) zero = (zero + 1) & 7;
     return zeros;
   }
-  std::vector<std::uint32_t> words(fields.data.size() / sizeof(std::uint32_t));
-  if (!words.empty()) std::memcpy(words.data(), fields.data.data(), fields.data.size());
-  for (std::uint32_t& word : words) word += 0xFFFFFFFFu / ((1u << fields.bits) - 1u);  // 1 in every field
-  fields.data = std::as_bytes(std::span(words));
+  std::vector<std::byte> words(fields.data.begin(), fields.data.end());
+  const std::uint32_t ones = 0xFFFFFFFFu / ((1u << fields.bits) - 1u);  // 1 in every field
+  for (std::size_t i = 0; i + sizeof(ones) <= words.size(); i += sizeof(ones))
+    store_little_endian(&words[i], load_little_endian<std::uint32_t>(&words[i]) + ones);
+  fields.data = words;
   return fields.get_all(n, groups);
 }
 

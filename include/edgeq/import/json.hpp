@@ -259,7 +259,8 @@ class Builder {
     return true;
   }
   bool push_integer(Kind kind, std::uint64_t magnitude) {
-    if (magnitude <= std::numeric_limits<std::uint32_t>::max()) return push(kind, 0, magnitude);
+    if (magnitude <= std::numeric_limits<std::uint32_t>::max())
+      return push(kind, 0, static_cast<std::size_t>(magnitude));
     return push(kind, sizeof magnitude, append(&magnitude, sizeof magnitude));  // it was longer as text
   }
   bool open(Kind kind) {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
 #include "edgeq/layout/panel.hpp"
+#include "edgeq/number/little_endian.hpp"
 
 namespace edgeq::inline EDGEQ_BASELINE {
 
@@ -84,9 +84,7 @@ struct PackedFields {
  private:
   std::uint32_t word(std::size_t i) const noexcept {
     if (word_bits == 8) return std::to_integer<std::uint32_t>(data[i]);
-    std::uint32_t value;
-    std::memcpy(&value, data.data() + i * sizeof(value), sizeof(value));
-    return value;
+    return load_little_endian<std::uint32_t>(data.data() + i * sizeof(std::uint32_t));
   }
   std::uint8_t unsigned_field(std::uint32_t value) const noexcept {
     const std::uint32_t flip = is_signed ? 1u << (bits - 1) : 0u;

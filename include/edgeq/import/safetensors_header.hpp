@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <span>
@@ -120,9 +119,10 @@ class HeaderParser {
                           "dtype is " + in_quotes(*type_name) + ", which safetensors does not have");
     }
     auto extents = shape ? sizes(*shape) : std::nullopt;
-    if (!extents) return invalid("shape must be an array of integers of at least 0");
+    if (!extents) return invalid("shape must be an array of integers of at least 0 that fit a size");
     const auto span = offsets ? sizes(*offsets) : std::nullopt;
-    if (!span || span->size() != 2) return invalid("data_offsets must be two integers of at least 0");
+    if (!span || span->size() != 2)
+      return invalid("data_offsets must be two integers of at least 0 that fit a size");
 
     const std::size_t begin = (*span)[0], end = (*span)[1];
     const std::string found = "data_offsets are [" + std::to_string(begin) + ", " + std::to_string(end) + "]";
@@ -199,12 +199,11 @@ class HeaderParser {
 namespace edgeq::inline EDGEQ_BASELINE::safetensors {
 
 inline Result<File> File::parse(std::span<const std::byte> bytes) {
-  std::uint64_t header_size = 0;
-  if (bytes.size() < sizeof header_size) {
+  if (bytes.size() < sizeof(std::uint64_t)) {
     return Error{ErrorCode::invalid_file, "safetensors file: it has " + std::to_string(bytes.size()) +
                                               " bytes, it must have at least 8"};
   }
-  std::memcpy(&header_size, bytes.data(), sizeof header_size);
+  const auto header_size = load_little_endian<std::uint64_t>(bytes.data());
   bytes = bytes.subspan(sizeof header_size);
   if (header_size > detail::max_header) {
     return Error{ErrorCode::too_large, "safetensors header: it has " + std::to_string(header_size) +

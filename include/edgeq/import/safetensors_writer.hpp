@@ -130,8 +130,9 @@ inline Result<Writer> Writer::create(const std::string& path, std::vector<Tensor
   writer.tensors_ = std::move(tensors);
   writer.left_ = std::move(sizes);
   writer.skip_complete();
-  const std::uint64_t length = text->size();
-  if (auto status = writer.write(&length, sizeof length); !status) return status.error();
+  std::byte length[sizeof(std::uint64_t)];
+  store_little_endian(length, std::uint64_t{text->size()});
+  if (auto status = writer.write(length, sizeof length); !status) return status.error();
   if (auto status = writer.write(text->data(), text->size()); !status) return status.error();
   return writer;
 }

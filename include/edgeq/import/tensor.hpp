@@ -2,22 +2,18 @@
 // A tensor of a checkpoint: its name, element type, shape and bytes, wherever the file put them. Containers
 // hand these out, importers of weight layouts take them.
 #pragma once
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "edgeq/number/little_endian.hpp"
 #include "edgeq/number/stored_float.hpp"
 #include "edgeq/result.hpp"
 
 namespace edgeq::inline EDGEQ_BASELINE {
-
-static_assert(std::endian::native == std::endian::little,
-              "edgeq: checkpoints are read on little-endian machines");
 
 /// The element types of checkpoints, by their names in safetensors ("F8_E4M3" is the kind without
 /// infinities).
@@ -62,7 +58,7 @@ constexpr ElementInfo element_info(ElementType type) noexcept {
 }
 
 /// A view of a tensor, row-major. It owns neither the name nor the data; the data may begin at any address,
-/// so elements are read by `at`.
+/// so elements, which are little-endian, are read by `at`.
 struct CheckpointTensor {
   std::string_view name;
   ElementType type = ElementType::u8;
@@ -84,9 +80,7 @@ struct CheckpointTensor {
   /// Element i, counted row-major. T must be of the element's size.
   template <class T>
   T at(std::size_t i) const noexcept {
-    T value;
-    std::memcpy(&value, data.data() + i * sizeof(T), sizeof(T));
-    return value;
+    return load_little_endian<T>(data.data() + i * sizeof(T));
   }
 };
 

@@ -47,6 +47,10 @@ struct PanelGeometry {
 
   std::size_t x_step = 8;  ///< elements of x to a multiple of which every group is padded
 
+  /// The address space bounds N and K, and the bytes of packed weights, to these powers of 2.
+  static constexpr int extent_bits = sizeof(std::size_t) > 4 ? 40 : 22;
+  static constexpr int size_bits = sizeof(std::size_t) > 4 ? 47 : 31;
+
   constexpr std::size_t group_length(std::size_t g) const noexcept { return std::min(group, k - g * group); }
   /// Where the headers of group g's record and its own lines lie in a panel. Kernels pass what their format
   /// knows at compile time.
@@ -79,11 +83,11 @@ struct PanelGeometry {
     if (F::group > 0 && p.group != static_cast<std::size_t>(F::group))
       return Error{ErrorCode::invalid_argument,
                    "edgeq: groups of " + std::to_string(p.group) + " k cannot be packed as " + F::name()};
-    // 2^48 bytes of address space bound N and K; no product below can wrap once each factor is below 2^40.
-    constexpr std::size_t limit = std::size_t{1} << 40;
+    constexpr std::size_t limit = std::size_t{1} << extent_bits;
     if (p.n > limit || p.k > limit)
-      return Error{ErrorCode::too_large,
-                   "edgeq: N = " + std::to_string(p.n) + ", K = " + std::to_string(p.k) + " is beyond 2^40"};
+      return Error{ErrorCode::too_large, "edgeq: N = " + std::to_string(p.n) +
+                                             ", K = " + std::to_string(p.k) + " is beyond 2^" +
+                                             std::to_string(extent_bits)};
     p.group = std::min(p.group, std::max<std::size_t>(p.k, 1));
     p.groups = divide_up(p.k, p.group);
     p.panels = divide_up(p.n, panel_columns);
@@ -91,7 +95,8 @@ struct PanelGeometry {
     p.lines_bytes = divide_up(p.group, p.k_per_line) * F::bytes_per_line;
     p.record_bytes = p.groups_per_record * (p.header_bytes + p.lines_bytes);
     const std::size_t last = p.groups == 0 ? 0 : p.group_length(p.groups - 1);
-    // divide_up(group, k_per_line) * groups < 2 * 2^40 lines of 192 bytes: below 2^49, no wrap.
+    // divide_up(group, k_per_line) * groups < 2 * 2^40 lines of 192 bytes: below 2^49, no wrap. Nor with 32
+    // bits: a k takes at most 144 bytes of a header and 64 of a line, 2^22 of them less than 2^30.
     p.panel_bytes =
         p.groups == 0 ? 0 : p.lines_offset(p.groups - 1) + divide_up(last, p.k_per_line) * F::bytes_per_line;
     p.x_step = std::max<std::size_t>(8, F::k_per_line);
@@ -100,9 +105,10 @@ struct PanelGeometry {
     p.blocks_per_group = divide_up(p.group, p.accumulation_block);
     p.blocks =
         p.groups == 0 ? 0 : (p.groups - 1) * p.blocks_per_group + divide_up(last, p.accumulation_block);
-    if (p.panel_bytes != 0 && p.panels > (std::size_t{1} << 47) / p.panel_bytes)
+    if (p.panel_bytes != 0 && p.panels > (std::size_t{1} << size_bits) / p.panel_bytes)
       return Error{ErrorCode::too_large, "edgeq: packed weights of N = " + std::to_string(p.n) +
-                                             ", K = " + std::to_string(p.k) + " exceed 2^47 bytes"};
+                                             ", K = " + std::to_string(p.k) + " exceed 2^" +
+                                             std::to_string(size_bits) + " bytes"};
     return p;
   }
 

@@ -16,8 +16,14 @@
 
 namespace edgeq::inline EDGEQ_BASELINE::packed {
 
-static_assert(std::endian::native == std::endian::little,
-              "edgeq: packed files are read and written on little-endian machines");
+/// Panels, biases and orders are little-endian and used where they lie in the file, so only such machines can
+/// write or open one.
+inline constexpr bool has_byte_order_of_files = std::endian::native == std::endian::little;
+/// Why others cannot.
+inline Error wrong_byte_order() {
+  return Error{ErrorCode::unsupported,
+               "packed file: its parts are little-endian and used in place; this machine is big-endian"};
+}
 
 inline constexpr std::array<std::uint8_t, 8> magic = {0x89, 'E', 'Q', 'P', 0x0D, 0x0A, 0x1A, 0x0A};
 inline constexpr std::uint32_t version = 1, byte_order = 0x01020304, swapped_byte_order = 0x04030201;

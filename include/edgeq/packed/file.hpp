@@ -7,6 +7,7 @@
 
 #include "edgeq/any_linear.hpp"
 #include "edgeq/import/mapped_file.hpp"
+#include "edgeq/number/little_endian.hpp"
 #include "edgeq/packed/entry.hpp"
 
 namespace edgeq::inline EDGEQ_BASELINE {
@@ -21,8 +22,8 @@ namespace packed {
 class File {
  public:
   /// Maps a file and checks its header and index, in time that does not depend on the data. Refuses a file of
-  /// another kind, version or byte order, one that is shorter or longer than it says, and an index that
-  /// contradicts itself.
+  /// another kind, version or byte order (all on a big-endian machine), one that is shorter or longer than it
+  /// says, and an index that contradicts itself.
   static Result<File> open(const std::string& path) {
     auto mapped = MappedFile::open(path);
     if (!mapped) return mapped.error();
@@ -50,7 +51,8 @@ class File {
     };
     if (hash({bytes_.first(header_bytes - sizeof(std::uint64_t))}) != header_checksum_)
       return refuse("the header");
-    if (hash({bytes_.subspan(header_.index_offset, header_.index_size)}) != header_.index_checksum)
+    if (hash({bytes_.subspan(header_bytes, static_cast<std::size_t>(header_.index_size))}) !=
+        header_.index_checksum)
       return refuse("the index");
     for (const Entry& entry : entries_)
       if (hash({entry.data, std::as_bytes(entry.bias), std::as_bytes(entry.order)}) != entry.checksum)
@@ -103,7 +105,7 @@ namespace detail {
 class IndexReader {
  public:
   IndexReader(std::span<const std::byte> file, const Header& header)
-      : file_(file), index_(file.subspan(header.index_offset, header.index_size)) {}
+      : file_(file), index_(file.subspan(header_bytes, static_cast<std::size_t>(header.index_size))) {}
 
   bool at_end() const noexcept { return at_ == index_.size(); }
 
@@ -155,7 +157,7 @@ class IndexReader {
   }
 
  private:
-  static constexpr std::uint64_t limit = std::uint64_t{1} << 40;
+  static constexpr std::uint64_t limit = std::uint64_t{1} << PanelGeometry::extent_bits;
 
   std::span<const std::byte> part(const Extent& extent) const noexcept {
     return file_.subspan(static_cast<std::size_t>(extent.offset), static_cast<std::size_t>(extent.size));
@@ -180,13 +182,14 @@ inline Result<File> File::parse(std::span<const std::byte> bytes, std::shared_pt
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % line_bytes != 0)
     return Error{ErrorCode::invalid_argument, "packed file: the bytes are not aligned to 64"};
   std::uint32_t found[2];
-  std::memcpy(found, bytes.data() + magic.size(), sizeof(found));
+  copy_little_endian<std::uint32_t>(found, bytes.data() + magic.size(), 2);
   if (found[1] == swapped_byte_order)
     return Error{ErrorCode::unsupported, "packed file: it was written in the other byte order"};
   if (found[0] != version)
     return Error{ErrorCode::unsupported, "packed file: version " + std::to_string(found[0]) +
                                              "; this library reads version " + std::to_string(version)};
   if (found[1] != byte_order) return refuse("the byte order mark is " + std::to_string(found[1]));
+  if (!has_byte_order_of_files) return wrong_byte_order();
   File file;
   file.bytes_ = bytes;
   file.owner_ = std::move(owner);

@@ -63,9 +63,11 @@ class Writer {
   }
 
   /// Writes the file, under a name ending in ".part" until it is whole. Needs memory for one panel per thread
-  /// twice over, whatever the size of the weights. Refuses what the operating system refuses.
+  /// twice over, whatever the size of the weights. Refuses what the operating system refuses, and a
+  /// big-endian machine.
   template <Executor E = InlineExecutor>
   Status write(const std::string& path, const E& executor = {}, const Progress& progress = {}) {
+    if (!has_byte_order_of_files) return wrong_byte_order();
     const AnyExecutor any = {
         executor.concurrency(),
         [&](std::size_t tasks, const std::function<void(std::size_t)>& task) { executor.run(tasks, task); }};
