@@ -237,8 +237,12 @@ TEST(Layout, ImpossibleSizesAreRefused) {
 
 TEST(Layout, PreparedRowsThatWrapAreRefused) {
   Prepared prepared;
-  EXPECT_FALSE(prepared.resize(SIZE_MAX / 64 + 2, 64));
-  EXPECT_TRUE(prepared.resize(3, 64));
+  PreparedLayout layout;
+  layout.row_bytes = 64;
+  layout.row_multiple = 2;
+  EXPECT_FALSE(prepared.resize(SIZE_MAX, layout));
+  EXPECT_FALSE(prepared.resize(SIZE_MAX / 64 + 2, layout));
+  EXPECT_TRUE(prepared.resize(3, layout));
   EXPECT_EQ(prepared.rows(), 3u);
 }
 

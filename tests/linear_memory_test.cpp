@@ -113,9 +113,10 @@ void expect_kernels_stay_inside() {
         }
         SCOPED_TRACE(kernel.isa);
         const PreparedLayout layout = kernel.layout(g);
-        const Guarded<std::byte> prepared(m * layout.row_bytes, edge);
-        std::memset(prepared.data(), 0x81, m * layout.row_bytes);  // left-overs of an earlier call
-        kernel.prepare({&g, layout, x.data(), FloatType::f32, k, range, prepared.data(), 0, m});
+        const std::size_t prepared_bytes = round_up(m, layout.row_multiple) * layout.row_bytes;
+        const Guarded<std::byte> prepared(prepared_bytes, edge);
+        std::memset(prepared.data(), 0x81, prepared_bytes);  // left-overs of an earlier call
+        kernel.prepare({&g, layout, x.data(), FloatType::f32, k, range, prepared.data(), 0, m, m});
         prepared.make_read_only();
         std::vector<float> y(m * n, test::unwritten_value<float>());
         kernel.gemm({&g, layout, panels.data(), padded_bias.data(), sums.data(), prepared.data(), y.data(),

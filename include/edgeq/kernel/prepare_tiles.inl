@@ -28,10 +28,11 @@ void quantize_tiles(const PrepareArguments& p) noexcept {
         reinterpret_cast<float*>(behind + p.layout.scales_offset - p.layout.plane_bytes),
         [&](std::size_t g, std::size_t k, std::size_t length, const QuantizationStep& step)
             EDGEQ_INLINE_LAMBDA {
-              constexpr std::size_t longest = 512;
+              constexpr std::size_t longest = 512;  // of all formats' accumulation blocks
               alignas(64) std::int8_t codes[planes][longest];
               const std::size_t rest = p.layout.group_steps - k / Tile::step_k,
-                                steps = rest < longest / Tile::step_k ? rest : longest / Tile::step_k;
+                                block_steps = s.accumulation_block / Tile::step_k,
+                                steps = rest < block_steps ? rest : block_steps;
               const std::int32_t sum =
                   quantize_block<Activation>(x.from(g * s.group + k), length, step, codes[0],
                                              codes[planes - 1], steps * Tile::step_k - length);
