@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs the system packages that are missing of those that the examples ("build"), the examples, tests and benches
-# ("all"), or test_other_targets.sh ("targets") need.
+# ("all"), test_other_targets.sh ("targets") or test_arm.sh ("arm") need.
 set -eu
 
 purpose=${1:-all}
 
 debian_build="g++ cmake make pkg-config libcli11-dev nlohmann-json3-dev libxxhash-dev libeigen3-dev libutf8proc-dev libhwy-dev libxsimd-dev python3 python3-pip"
 debian_tests="libgtest-dev libbenchmark-dev clang qemu-user binutils"
+debian_arm="g++-aarch64-linux-gnu libgtest-dev:arm64 libhwy-dev:arm64"
 debian_targets="g++-s390x-linux-gnu g++-i686-linux-gnu googletest qemu-user"
 homebrew_build="cmake pkg-config cli11 nlohmann-json xxhash eigen utf8proc highway xsimd python3"
 homebrew_tests="googletest google-benchmark"
@@ -21,6 +22,10 @@ if command -v apt-get >/dev/null; then
   case $purpose in
     all) wanted="$wanted $debian_tests" ;;
     targets) wanted="cmake make nlohmann-json3-dev libxxhash-dev $debian_targets" ;;
+    arm)
+      wanted="cmake make nlohmann-json3-dev libxxhash-dev qemu-user $debian_arm"
+      dpkg --print-foreign-architectures | grep -q '^arm64$' || as_root dpkg --add-architecture arm64
+      ;;
   esac
   missing=
   for package in $wanted; do
