@@ -44,6 +44,12 @@ case $5 in
   installed)
     build_and_run "$here/consumer" installed -DCMAKE_PREFIX_PATH="$prefix"
     ;;
+  shared_kernels)
+    build_and_run "$here/consumer" shared_kernels -DCMAKE_PREFIX_PATH="$prefix" -DCONSUMER_SHARES_KERNELS=ON
+    kernels=$(nm "$build/CMakeFiles/consumer.dir/main.cpp.o" | grep multiply_on)
+    echo "$kernels" | grep -q ' U ' || fail "the program does not ask the library for kernels"
+    ! echo "$kernels" | grep -v ' U ' || fail "the program has kernels of its own"
+    ;;
   baseline_flags)
     build_and_run "$here/consumer" baseline_flags -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_FLAGS=-march=x86-64
     ;;
